@@ -1,0 +1,20 @@
+//! Every environment variable that the product reads. An empty value counts as unset.
+
+/// Server: `local`, `http://…`, `https://…` or `unix:/path`. Default: the hosted service.
+pub const API: &str = "PANDASTACK_API";
+/// Fallback for [`API`], as read by the 0.9.0 command line.
+pub const API_URL: &str = "PANDASTACK_API_URL";
+/// API key, `pds_…`.
+pub const API_KEY: &str = "PANDASTACK_API_KEY";
+/// Fallback for [`API_KEY`], as named in the documentation.
+pub const TOKEN: &str = "PANDASTACK_TOKEN";
+/// Folder of the local engine: state, templates, socket. Default `$XDG_STATE_HOME/pandastack` or `~/.local/state/pandastack`.
+pub const HOME: &str = "PANDASTACK_HOME";
+/// The `pandastack` binary that the SDK starts the local engine with. Default: the one of the platform package.
+pub const BINARY: &str = "PANDASTACK_BINARY";
+/// The `runsc` binary. Default: `runsc` on PATH, then `$PANDASTACK_HOME/bin/runsc`.
+pub const RUNSC: &str = "PANDASTACK_RUNSC";
+/// The guest agent's binary. Default: `pandastack-guest` beside the `pandastack` binary.
+pub const GUEST: &str = "PANDASTACK_GUEST";
+/// Log filter of the engine, for example `info` or `pandastack_engine=debug`.
+pub const LOG: &str = "PANDASTACK_LOG";

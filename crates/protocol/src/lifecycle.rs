@@ -1,0 +1,28 @@
+//! Lifecycle: `/v1/sandboxes/{id}/lifecycle`.
+
+use serde::{Deserialize, Serialize};
+
+/// How long a sandbox lives.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifecycleInfo {
+    /// Idle time after which it is deleted, in seconds.
+    #[serde(default)]
+    pub ttl_seconds: i64,
+    /// True: never deleted for idling.
+    #[serde(default)]
+    pub persistent: bool,
+    /// Time since its last use, in seconds.
+    #[serde(default)]
+    pub idle_seconds: i64,
+}
+
+/// Body of `PATCH …/lifecycle`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateLifecycle {
+    /// New idle TTL in seconds, not negative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_seconds: Option<i64>,
+    /// Persistent or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persistent: Option<bool>,
+}
