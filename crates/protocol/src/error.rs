@@ -47,7 +47,7 @@ pub enum ErrorCode {
 }
 
 /// Body of every refusal of the local engine. `error` is a string, because every official SDK shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ErrorBody {
     /// For people.
     pub error: String,
