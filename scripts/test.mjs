@@ -1,0 +1,76 @@
+// Runs every check and test and ends with one line: "N passed, N failed". Exit code 1 if anything failed or could not run.
+import { spawn } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+
+const root = new URL("..", import.meta.url).pathname;
+const report = `${root}node_modules/.vitest-report.json`;
+
+/** Runs a command, passing its output on; resolves to exit code and text. */
+function run(command, args, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], ...options });
+    let text = "";
+    for (const [stream, target] of [
+      [child.stdout, process.stdout],
+      [child.stderr, process.stderr],
+    ]) {
+      stream.on("data", (data) => {
+        text += data;
+        target.write(data);
+      });
+    }
+    child.on("error", (error) => resolve({ code: 127, text: String(error) }));
+    child.on("close", (code) => resolve({ code: code ?? 1, text }));
+  });
+}
+
+const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((total, match) => total + Number(match[1]), 0);
+
+async function lint() {
+  const { code } = await run("scripts/lint.sh", []);
+  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+}
+
+async function rust() {
+  const { code, text } = await run("cargo", ["test", "--quiet", "--locked", "--profile", "fast", "--workspace", "--no-fail-fast"]);
+  const failed = sum(text, /^test result: .*? (\d+) failed;/gm);
+  return {
+    passed: sum(text, /^test result: .*? (\d+) passed;/gm),
+    failed: code !== 0 && failed === 0 ? 1 : failed,
+    skipped: sum(text, /^test result: .*? (\d+) ignored;/gm),
+  };
+}
+
+async function typescript() {
+  rmSync(report, { force: true });
+  const { code } = await run("npx", ["--no-install", "vitest", "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]);
+  try {
+    const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(report, "utf8"));
+    const failed = code !== 0 && numFailedTests === 0 ? 1 : numFailedTests;
+    return { passed: numPassedTests, failed, skipped: numPendingTests };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+async function python() {
+  const { code, text } = await run(".venv/bin/python", ["-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "kernels/python/tests", "__test__/python"]);
+  const last = text.trim().split("\n").at(-1) ?? "";
+  const failed = sum(last, /(\d+) (?:failed|errors?)/g);
+  return { passed: sum(last, /(\d+) passed/g), failed: code !== 0 && failed === 0 ? 1 : failed, skipped: sum(last, /(\d+) skipped/g) };
+}
+
+const suites = { lint, rust, typescript, python };
+const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(suites);
+const total = { passed: 0, failed: 0, skipped: 0 };
+const lines = [];
+for (const name of chosen) {
+  console.log(`\n== ${name}`);
+  const started = Date.now();
+  const counts = await suites[name]();
+  for (const key of Object.keys(total)) total[key] += counts[key];
+  const seconds = ((Date.now() - started) / 1000).toFixed(0);
+  lines.push(`${name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds} s`);
+}
+console.log(`\n${lines.join("\n")}\n${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ""}`);
+process.exit(total.failed > 0 ? 1 : 0);
