@@ -1,0 +1,80 @@
+// The engine as an ordinary user, who has no root and gets isolation from a user namespace.
+import { execFileSync } from "node:child_process";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { binary, preparedHome } from "../support/engine.js";
+
+const user = "pandastack-test";
+const isRoot = process.getuid?.() === 0;
+let folder: string;
+
+const shell = (command: string) =>
+  execFileSync("su", ["-s", "/bin/bash", user, "-c", command], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: process.env.PATH, PANDASTACK_HOME: join(folder, "home"), PANDASTACK_API: "local", PANDASTACK_RUNSC: join(folder, "runsc") },
+  });
+
+/** The rootfs image of the prepared home's newest template. */
+function preparedImage(): string {
+  const templates = join(preparedHome(), "templates");
+  const image = readdirSync(templates)
+    .map((name) => join(templates, name, "rootfs.erofs"))
+    .find((path) => existsSync(path));
+  if (!image) throw new Error(`no template in ${templates}: run make setup`);
+  return image;
+}
+
+describe.runIf(isRoot)("an ordinary user", () => {
+  beforeAll(() => {
+    execFileSync("bash", ["-c", `id ${user} >/dev/null 2>&1 || useradd --no-create-home ${user}`]);
+    folder = mkdtempSync(join(tmpdir(), "pandastack-user-"));
+    chmodSync(folder, 0o755);
+    for (const name of ["pandastack", "pandastack-guest"]) copyFileSync(join(binary, "..", name), join(folder, name));
+    copyFileSync(preparedImage(), join(folder, "rootfs.erofs"));
+    const runsc = process.env.PANDASTACK_RUNSC ?? join(preparedHome(), "bin", "runsc");
+    copyFileSync(existsSync(runsc) ? runsc : execFileSync("which", ["runsc"], { encoding: "utf8" }).trim(), join(folder, "runsc"));
+    for (const name of ["pandastack", "pandastack-guest", "runsc"]) chmodSync(join(folder, name), 0o755);
+    mkdirSync(join(folder, "home"));
+    execFileSync("chown", [user, join(folder, "home")]);
+    shell(`${folder}/pandastack template import ${folder}/rootfs.erofs`);
+  });
+  afterAll(() => {
+    try {
+      shell(`${folder}/pandastack engine stop --kill`);
+    } catch {
+      // The engine never came up: nothing to stop.
+    }
+    rmSync(folder, { recursive: true, force: true });
+    execFileSync("userdel", [user]);
+  });
+
+  test("creates, runs and kills", () => {
+    const id = JSON.parse(shell(`${folder}/pandastack sandbox create`)).id;
+    expect(shell(`${folder}/pandastack sandbox exec ${id} -- 'id -un; echo $((6 * 7))'`)).toBe("root\n42\n");
+    expect(shell(`${folder}/pandastack run -c 'print(40 + 2)'`)).toContain("42");
+    expect(shell(`${folder}/pandastack sandbox kill ${id}`)).toContain(id);
+    expect(JSON.parse(shell(`${folder}/pandastack sandbox list`))).toEqual([]);
+  });
+
+  test("is refused where user namespaces are off, and told what to enable", () => {
+    // A user namespace whose own limit is zero: in it no further one can be made, as on a machine where they are switched off.
+    const script = join(folder, "refused.sh");
+    writeFileSync(script, `echo 0 > /proc/sys/user/max_user_namespaces\nexec setpriv --reuid 1 --clear-groups ${folder}/pandastack serve\n`);
+    const outcome = (() => {
+      try {
+        return execFileSync("unshare", ["--user", "--map-users=0,0,65536", "--map-groups=0,0,65536", "bash", script], {
+          encoding: "utf8",
+          stdio: ["ignore", "pipe", "pipe"],
+          env: { PATH: process.env.PATH, PANDASTACK_HOME: join(folder, "refused-home") },
+        });
+      } catch (error) {
+        return String((error as { stderr: string }).stderr);
+      }
+    })();
+    expect(outcome).toMatch(/user namespaces/);
+    expect(outcome).toMatch(/max_user_namespaces/);
+  });
+});
