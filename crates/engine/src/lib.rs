@@ -1,1 +1,9 @@
-//! Placeholder.
+//! The local engine: gVisor sandboxes on this machine behind the `/v1` API.
+
+pub mod doctor;
+pub mod engine;
+pub mod error;
+pub mod guest;
+pub mod home;
+pub mod runsc;
+pub mod template;
