@@ -1,0 +1,4 @@
+"""Python kernels of a sandbox: a warm zygote process that forks one IPython kernel per code context.
+
+The protocol with the guest agent is docs/code_context/kernel-protocol.md, the reasons are docs/code_context/design.md.
+"""

@@ -1,0 +1,130 @@
+"""One kernel: serves the cells of one context until its control socket is closed."""
+
+import asyncio
+import atexit
+import contextvars
+import os
+import signal
+import sys
+import traceback
+
+from .cell import Cell
+from .channel import Channel
+from .event_loop import SessionLoop, standing
+from .identity import apply_environment, enter_folder, reseed
+from .interrupts import Interrupts
+from .shell import KernelShell
+from .streams import Streams
+
+# How long a cancelled cell may take to clean up before it is left behind.
+_CLEANUP_SECONDS = 2.0
+
+
+class Kernel:
+    """Takes messages from the agent one at a time; the event loop turns while it waits for them."""
+
+    def __init__(self, shell: KernelShell, channel: Channel, streams: Streams):
+        self.shell = shell
+        self.channel = channel
+        self.streams = streams
+        self.interrupts = Interrupts()
+        self.loop = SessionLoop()
+        self._context = contextvars.copy_context()
+        self._messages: list[dict] = []
+        self._closed = False
+        self._cells = 0
+        self._process = os.getpid()
+
+    def serve(self) -> None:
+        """Answers messages until the agent closes the socket. Does not return."""
+        self.interrupts.install()
+        os.register_at_fork(after_in_child=self._become_child)
+        self.loop.add_reader(self.channel.fileno(), self._on_readable)
+        self.channel.send({"type": "ready"})
+        while (message := self._next_message()) is not None:
+            self._handle(message)
+        self.shut_down()
+
+    def _next_message(self) -> dict | None:
+        asyncio.set_event_loop(self.loop)
+        while not self._messages and not self._closed:
+            try:
+                self.loop.run_forever()
+            except BaseException:  # a background task of the user must not end the kernel
+                traceback.print_exc()
+        return self._messages.pop(0) if self._messages else None
+
+    def _on_readable(self) -> None:
+        messages, _, closed = self.channel.receive()
+        self._messages += messages
+        self._closed |= closed
+        if closed and self.interrupts.is_active:
+            self.shut_down()
+        if (messages or closed) and not self.interrupts.is_active:
+            self.loop.stop()
+
+    def _handle(self, message: dict) -> None:
+        match message.get("type"):
+            case "execute":
+                self._cells += 1
+                self.streams.restore()
+                self.interrupts.install()
+                Cell(self, message, f"<cell {self._cells}>").run()
+            case "configure":
+                self._configure(message)
+
+    def _configure(self, message: dict) -> None:
+        apply_environment(message.get("env") or {})
+        if message.get("cwd"):
+            enter_folder(message["cwd"])
+        if message.get("reseed"):
+            reseed()
+        self.channel.send({"type": "configured"})
+
+    def run_sync(self, function):
+        """Calls `function` in the context of the session, with the loop standing still."""
+
+        def call():
+            with standing(self.loop):
+                return function()
+
+        return self._context.run(call)
+
+    def run_async(self, coroutine):
+        """Runs a coroutine on the loop, in the context of the session. Returns its result."""
+        task = self.loop.create_task(coroutine, context=self._context)
+        self.interrupts.watch(task)
+        while not task.done():
+            try:
+                self.loop.run_until_complete(task)
+            except BaseException:
+                if self.interrupts.count:
+                    self._cancel(task)
+                    raise
+                if not task.done():
+                    traceback.print_exc()
+        return task.result()
+
+    def _cancel(self, task: asyncio.Task) -> None:
+        if not task.done():
+            task.cancel()
+            self.loop.run_until_complete(asyncio.wait([task], timeout=_CLEANUP_SECONDS))
+
+    @property
+    def is_forked_child(self) -> bool:
+        """Whether this process is a child that a cell forked, not the kernel itself."""
+        return os.getpid() != self._process
+
+    def _become_child(self) -> None:
+        self.channel.close()
+        self.shell.display_pub.outbox = None
+        asyncio.set_event_loop(asyncio.new_event_loop())
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def shut_down(self) -> None:
+        """Ends the process as an interpreter does, but never waits for threads."""
+        try:
+            atexit._run_exitfuncs()
+            self.streams.flush()
+        finally:
+            os._exit(0)

@@ -1,0 +1,52 @@
+"""Messages of the running cell, on their way to the agent."""
+
+import os
+
+from .channel import MAX_MESSAGE_BYTES, Channel, frame
+from .interrupts import Interrupts
+from .streams import Streams
+
+
+class Outbox:
+    """Sends the messages of one cell. The main result waits for the end of the cell, to be sent with it in one go."""
+
+    def __init__(self, cell_id, channel: Channel, streams: Streams, interrupts: Interrupts):
+        self._cell_id = cell_id
+        self._channel = channel
+        self._streams = streams
+        self._interrupts = interrupts
+        self._waiting: list[bytes] = []
+        self._process = os.getpid()
+        self.has_main = False
+
+    def result(self, data: dict[str, str], is_main: bool, display_id: str | None, update: bool) -> None:
+        """One displayed object; `data` maps MIME types to strings."""
+        message = {"type": "result", "id": self._cell_id, "data": data, "is_main": is_main, "update": update}
+        if display_id is not None:
+            message["display_id"] = display_id
+        self.has_main |= is_main
+        self.add(message)
+        if not is_main:
+            self.flush()
+
+    def clear_output(self, wait: bool) -> None:
+        """Asks the reader to forget the results so far."""
+        self.add({"type": "clear_output", "id": self._cell_id, "wait": wait})
+        self.flush()
+
+    def add(self, message: dict) -> None:
+        """Keeps a message for the next `flush`."""
+        encoded = frame(message)
+        if len(encoded) > MAX_MESSAGE_BYTES:
+            raise ValueError(f"message is too long: {len(encoded)} bytes")
+        self._waiting.append(encoded)
+
+    def flush(self) -> None:
+        """Sends what waits, after all output that came before it. A forked child sends nothing."""
+        self._streams.flush()
+        if os.getpid() != self._process:
+            return
+        with self._interrupts.held():
+            frames, self._waiting = b"".join(self._waiting), []
+            if frames:
+                self._channel.send_frames(frames)
