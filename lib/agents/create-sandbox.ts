@@ -1,0 +1,7 @@
+import { Sandbox } from '../sandbox.js';
+import type { SandboxLike } from './contract.js';
+
+/** Makes a sandbox with the SDK. */
+export function createSdkSandbox(options: Record<string, unknown>, signal: AbortSignal): Promise<SandboxLike> {
+  return Sandbox.create({ ...options, signal });
+}

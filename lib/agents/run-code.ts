@@ -1,0 +1,276 @@
+import { ClosedError, CodeSession } from './code-session.js';
+import type { CodeContextLike, ExecutionLike, SandboxLike } from './contract.js';
+import { failureOf } from './contract.js';
+import { executionText } from './execution-text.js';
+import { inputFault } from './run-code-schema.js';
+
+/** Which call of the tool something belongs to. */
+export interface ToolCallInfo {
+  /** Id the framework gave to the call. */
+  toolCallId?: string | undefined;
+}
+
+/** Options of `runCodeTool`. */
+export interface RunCodeToolOptions {
+  /** A sandbox of yours to use; never killed by the tool. Default: one is made at the first call. */
+  sandbox?: SandboxLike;
+  /** A kernel of yours to use; never closed by the tool. Default: one is made in the sandbox at the first call. */
+  context?: CodeContextLike;
+  /** Options of the sandbox the tool makes: as of `Sandbox.create`. Default: template `code-interpreter`, one hour to live. */
+  create?: Record<string, unknown>;
+  /** Language of the kernel. Default `python`. */
+  language?: string;
+  /** Name of the tool. Default `run_code`. */
+  name?: string;
+  /** What the model is told about the tool. Default: that state is kept, and how results and charts come back. */
+  description?: string;
+  /** Time limit of one call in seconds. Default 120. */
+  timeoutSeconds?: number;
+  /** Most characters of the text the model gets; head and tail are kept. Default 20000. */
+  maxOutputChars?: number;
+  /**
+   * True: charts go to the model as images. Default false: a line of text says that there is a chart.
+   *
+   * Several providers turn an image in a tool result into text: tens of thousands of tokens of base64.
+   */
+  images?: boolean;
+  /** Called with each piece of standard output as it comes; awaited. */
+  onStdout?: (text: string, call: ToolCallInfo) => void | Promise<void>;
+  /** Called with each piece of standard error as it comes; awaited. */
+  onStderr?: (text: string, call: ToolCallInfo) => void | Promise<void>;
+  /** Called with the whole execution, charts and tables included, before the model gets its text; awaited. */
+  // biome-ignore lint/suspicious/noExplicitAny: narrowed to the SDK's own class by the framework entry points
+  onExecution?: (execution: any, call: ToolCallInfo) => void | Promise<void>;
+  /**
+   * Which session a call belongs to, from what the framework passes to the tool. Each key has its own kernel and sandbox.
+   * Default: one session for all calls. Undefined as key: the default session.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: each framework passes its own object
+  sessionKey?: (frameworkContext: any) => string | undefined;
+  /** Seconds without a call after which a session gives its kernel and sandbox back. Default: never. */
+  idleSeconds?: number;
+  /** Makes the text for the model. Default: error, stdout, stderr, results, cut to `maxOutputChars`. */
+  // biome-ignore lint/suspicious/noExplicitAny: narrowed to the SDK's own class by the framework entry points
+  format?: (execution: any) => string;
+}
+
+/** An image for the model. */
+export interface RunCodeImage {
+  /** `image/png`, `image/jpeg`, … */
+  mediaType: string;
+  /** Base64. */
+  data: string;
+}
+
+/** How a call ended; `running` only in preliminary outputs. */
+export type RunCodeStatus = 'running' | 'ok' | 'error' | 'timed_out' | 'interrupted' | 'sandbox_gone';
+
+/** Output of the tool: plain JSON, small enough to be stored with a conversation. */
+export interface RunCodeOutput {
+  /** What the model reads. */
+  text: string;
+  status: RunCodeStatus;
+  /** Number of the cell in its kernel, from 1. */
+  executionCount?: number;
+  /** Wall-clock time in milliseconds. */
+  durationMs?: number;
+  /** Only with the option `images`. */
+  images?: RunCodeImage[];
+}
+
+/** One call of the tool. */
+export interface RunCodeCall extends ToolCallInfo {
+  /** Aborts the call; a running cell is interrupted. */
+  signal?: AbortSignal | undefined;
+  /** What the framework passed along, for `sessionKey`. */
+  frameworkContext?: unknown;
+  /** Called with each piece of output, stdout and stderr, as it comes. */
+  onOutput?: (stream: 'stdout' | 'stderr', text: string) => void | Promise<void>;
+}
+
+/** Makes the sandbox of a tool. */
+export type CreateSandbox = (options: Record<string, unknown>, signal: AbortSignal) => Promise<SandboxLike>;
+
+const MAX_IMAGES = 4;
+const MIN_OUTPUT_BYTES = 1 << 20;
+
+/** What all framework tools share: sessions, calls, and the text for the model. Knows no framework. */
+export class RunCode {
+  readonly name: string;
+  readonly language: string;
+  readonly description: string;
+  /** Session of the calls without a key. */
+  readonly session: CodeSession;
+  readonly #options: RunCodeToolOptions;
+  readonly #createSandbox: CreateSandbox;
+  readonly #sessions = new Map<string, CodeSession>();
+  #closed: Promise<void> | undefined;
+
+  constructor(options: RunCodeToolOptions, createSandbox: CreateSandbox) {
+    this.#options = options;
+    this.#createSandbox = createSandbox;
+    this.name = options.name ?? 'run_code';
+    this.language = options.language ?? 'python';
+    this.description = options.description ?? defaultDescription(this.language);
+    this.session = this.#newSession();
+  }
+
+  /**
+   * The session of a key.
+   *
+   * @throws {ClosedError} after `close()`.
+   */
+  sessionFor(key: string | undefined): CodeSession {
+    if (this.#closed) throw new ClosedError(this.name);
+    if (key === undefined) return this.session;
+    const session = this.#sessions.get(key) ?? this.#newSession();
+    this.#sessions.set(key, session);
+    return session;
+  }
+
+  /**
+   * Runs one call.
+   *
+   * What the code did wrong, its time limit, a cut connection and a sandbox that ended are outputs for the model.
+   *
+   * @throws if the input is no code, the server is not there or refuses, the call was aborted, or the tool is closed.
+   */
+  async run(input: unknown, call: RunCodeCall = {}): Promise<RunCodeOutput> {
+    const fault = inputFault(input);
+    if (fault !== undefined) throw new TypeError(`${this.name}: ${fault}`);
+    const session = this.sessionFor(this.#options.sessionKey?.(call.frameworkContext));
+    const { code } = input as { code: string };
+    const { execution, failure, status } = await this.#execute(session, code, call);
+    const notice = session.takeNotice();
+    await this.#options.onExecution?.(execution, { toolCallId: call.toolCallId });
+    return this.#output(execution, { notice, failure, status });
+  }
+
+  /** Closes all sessions: cancels their cells, closes their kernels, kills the sandboxes the tool made. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#closeAll();
+    return this.#closed;
+  }
+
+  async #closeAll(): Promise<void> {
+    const closings = [this.session, ...this.#sessions.values()].map((session) => session.close());
+    for (const result of await Promise.allSettled(closings)) {
+      if (result.status === 'rejected') throw result.reason;
+    }
+  }
+
+  #newSession(): CodeSession {
+    const { sandbox, context, create, idleSeconds } = this.#options;
+    const creation = { template: 'code-interpreter', ttlSeconds: 3600, metadata: { tool: this.name }, ...create };
+    return new CodeSession({
+      name: this.name,
+      language: this.language,
+      sandbox,
+      context,
+      idleSeconds,
+      createSandbox: (signal) => this.#createSandbox(creation, signal),
+    });
+  }
+
+  async #execute(session: CodeSession, code: string, call: RunCodeCall): Promise<Ended> {
+    const { maxOutputChars = 20_000, timeoutSeconds = 120 } = this.#options;
+    try {
+      const execution = await session.run(code, {
+        timeoutSeconds,
+        maxOutputBytes: Math.max(4 * maxOutputChars, MIN_OUTPUT_BYTES),
+        onStdout: (text) => this.#heard('stdout', text, call),
+        onStderr: (text) => this.#heard('stderr', text, call),
+        ...(call.signal && { signal: call.signal }),
+      });
+      return { execution, status: execution.error === undefined ? 'ok' : 'error' };
+    } catch (error) {
+      const ended = endedEarly(error, timeoutSeconds);
+      if (!ended) throw error;
+      return ended;
+    }
+  }
+
+  async #heard(stream: 'stdout' | 'stderr', text: string, call: RunCodeCall): Promise<void> {
+    const info = { toolCallId: call.toolCallId };
+    await (stream === 'stdout' ? this.#options.onStdout : this.#options.onStderr)?.(text, info);
+    await call.onOutput?.(stream, text);
+  }
+
+  #output(execution: ExecutionLike, end: Omit<Ended, 'execution'> & { notice: string | undefined }): RunCodeOutput {
+    const { format, maxOutputChars = 20_000, images } = this.#options;
+    const custom = end.failure === undefined ? format?.(execution) : undefined;
+    const text =
+      custom === undefined
+        ? executionText(execution, { maxOutputChars, notice: end.notice, failure: end.failure })
+        : [end.notice, custom].filter((part) => part !== undefined).join('\n\n');
+    const output: RunCodeOutput = { text, status: end.status };
+    if (execution.executionCount !== undefined) output.executionCount = execution.executionCount;
+    if (execution.duration_ms !== undefined) output.durationMs = execution.duration_ms;
+    const pictures = images ? imagesOf(execution) : [];
+    if (pictures.length > 0) output.images = pictures;
+    return output;
+  }
+}
+
+interface Ended {
+  execution: ExecutionLike;
+  status: RunCodeStatus;
+  /** Why the cell did not come to its end. */
+  failure?: string | undefined;
+}
+
+/** The output so far and the reason, for errors that are the code's own affair; undefined for all others. */
+function endedEarly(error: unknown, timeoutSeconds: number): Ended | undefined {
+  const { code, stdout, stderr, execution } = failureOf(error);
+  const partial = execution ?? { stdout: textOr(stdout), stderr: textOr(stderr), results: [] };
+  switch (code) {
+    case 'sandbox_timeout':
+    case 'timeout':
+      return {
+        execution: partial,
+        status: 'timed_out',
+        failure: `the code was stopped: it was still running after ${timeoutSeconds} s; the output so far is kept`,
+      };
+    case 'interrupted':
+      return {
+        execution: partial,
+        status: 'interrupted',
+        failure: 'the connection to the sandbox was cut while the code was running; it may not have run to its end',
+      };
+    case 'sandbox_gone':
+      return {
+        execution: partial,
+        status: 'sandbox_gone',
+        failure: 'the sandbox ended while the code was running; the code was not run again',
+      };
+    default:
+      return undefined;
+  }
+}
+
+function textOr(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function imagesOf(execution: ExecutionLike): RunCodeImage[] {
+  const images: RunCodeImage[] = [];
+  for (const { data } of execution.results) {
+    for (const mediaType of ['image/png', 'image/jpeg']) {
+      const content = data[mediaType];
+      if (typeof content === 'string') images.push({ mediaType, data: content.replace(/\s/g, '') });
+    }
+  }
+  return images.slice(-MAX_IMAGES);
+}
+
+function defaultDescription(language: string): string {
+  return [
+    `Runs ${language} code in an isolated sandbox and returns what it printed, the value of the last expression, or the traceback.`,
+    'Variables, imports and files persist across calls: build up your work step by step.',
+    'Use it whenever you need to compute, to analyse data, or to check a result.',
+    ...(language === 'python'
+      ? ['numpy, pandas, matplotlib and plotly are there; install others with `!pip install NAME`. Charts are captured by plt.show().']
+      : []),
+  ].join(' ');
+}
+
