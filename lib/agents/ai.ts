@@ -2,7 +2,8 @@ import type { Tool } from 'ai';
 import type { CodeSession } from './code-session.js';
 import { createSdkSandbox } from './create-sandbox.js';
 import { OutputFeed } from './output-feed.js';
-import { type CreateSandbox, RunCode, type RunCodeImage, type RunCodeOutput, type RunCodeToolOptions } from './run-code.js';
+import { type CreateSandbox, RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
+import type { RunCodeToolOptions } from './run-code-options.js';
 import { type RunCodeInput, runCodeSchema } from './run-code-schema.js';
 
 export type { RunCodeImage, RunCodeInput, RunCodeOutput, RunCodeToolOptions };

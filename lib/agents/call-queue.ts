@@ -11,11 +11,6 @@ export class CallQueue {
   #waiting: Waiting[] = [];
   #busy = false;
 
-  /** True if nothing runs and nothing waits. */
-  get idle(): boolean {
-    return !this.#busy && this.#waiting.length === 0;
-  }
-
   /**
    * Runs `call` when its turn comes.
    *

@@ -46,6 +46,7 @@ export class CodeSession {
   #context: Promise<CodeContextLike> | undefined;
   #notice: string | undefined;
   #lastCount = 0;
+  #calls = 0;
   #closed: Promise<void> | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -92,6 +93,7 @@ export class CodeSession {
    */
   async run(code: string, options: RunCellOptions = {}): Promise<ExecutionLike> {
     if (this.#closed) throw this.#closedError();
+    this.#calls += 1;
     clearTimeout(this.#idleTimer);
     const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
     try {
@@ -99,6 +101,7 @@ export class CodeSession {
     } catch (error) {
       throw this.#closed ? this.#closedError() : error;
     } finally {
+      this.#calls -= 1;
       this.#watchIdle();
     }
   }
@@ -180,7 +183,7 @@ export class CodeSession {
 
   #watchIdle(): void {
     const { idleSeconds } = this.#options;
-    if (idleSeconds === undefined || this.#closed || !this.#queue.idle || !this.#context) return;
+    if (idleSeconds === undefined || this.#closed || this.#calls > 0 || !this.#context) return;
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => void this.#queue.add(() => this.#rest()), idleSeconds * 1000);
     this.#idleTimer.unref();

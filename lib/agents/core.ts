@@ -4,4 +4,5 @@ export { ALL_LOST, ClosedError, CodeSession, VARIABLES_LOST } from './code-sessi
 export type * from './contract.js';
 export { executionText } from './execution-text.js';
 export * from './run-code.js';
+export type { RunCodeToolOptions, ToolCallInfo } from './run-code-options.js';
 export { type RunCodeInput, runCodeJsonSchema, runCodeSchema } from './run-code-schema.js';

@@ -1,7 +1,8 @@
 import { createTool, type Tool } from '@mastra/core/tools';
 import type { CodeSession } from './code-session.js';
 import { createSdkSandbox } from './create-sandbox.js';
-import { type CreateSandbox, RunCode, type RunCodeImage, type RunCodeOutput, type RunCodeToolOptions } from './run-code.js';
+import { type CreateSandbox, RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
+import type { RunCodeToolOptions } from './run-code-options.js';
 import { type RunCodeInput, runCodeSchema } from './run-code-schema.js';
 
 export type { RunCodeImage, RunCodeInput, RunCodeOutput, RunCodeToolOptions };

@@ -1,58 +1,9 @@
 import { ClosedError, CodeSession } from './code-session.js';
-import type { CodeContextLike, ExecutionLike, SandboxLike } from './contract.js';
+import type { ExecutionLike, SandboxLike } from './contract.js';
 import { failureOf } from './contract.js';
 import { executionText } from './execution-text.js';
+import { checkedOptions, type RunCodeToolOptions, type ToolCallInfo } from './run-code-options.js';
 import { inputFault } from './run-code-schema.js';
-
-/** Which call of the tool something belongs to. */
-export interface ToolCallInfo {
-  /** Id the framework gave to the call. */
-  toolCallId?: string | undefined;
-}
-
-/** Options of `runCodeTool`. */
-export interface RunCodeToolOptions {
-  /** A sandbox of yours to use; never killed by the tool. Default: one is made at the first call. */
-  sandbox?: SandboxLike;
-  /** A kernel of yours to use; never closed by the tool. Default: one is made in the sandbox at the first call. */
-  context?: CodeContextLike;
-  /** Options of the sandbox the tool makes: as of `Sandbox.create`. Default: template `code-interpreter`, one hour to live. */
-  create?: Record<string, unknown>;
-  /** Language of the kernel. Default `python`. */
-  language?: string;
-  /** Name of the tool. Default `run_code`. */
-  name?: string;
-  /** What the model is told about the tool. Default: that state is kept, and how results and charts come back. */
-  description?: string;
-  /** Time limit of one call in seconds. Default 120. */
-  timeoutSeconds?: number;
-  /** Most characters of the text the model gets; head and tail are kept. Default 20000. */
-  maxOutputChars?: number;
-  /**
-   * True: charts go to the model as images. Default false: a line of text says that there is a chart.
-   *
-   * Several providers turn an image in a tool result into text: tens of thousands of tokens of base64.
-   */
-  images?: boolean;
-  /** Called with each piece of standard output as it comes; awaited. */
-  onStdout?: (text: string, call: ToolCallInfo) => void | Promise<void>;
-  /** Called with each piece of standard error as it comes; awaited. */
-  onStderr?: (text: string, call: ToolCallInfo) => void | Promise<void>;
-  /** Called with the whole execution, charts and tables included, before the model gets its text; awaited. */
-  // biome-ignore lint/suspicious/noExplicitAny: narrowed to the SDK's own class by the framework entry points
-  onExecution?: (execution: any, call: ToolCallInfo) => void | Promise<void>;
-  /**
-   * Which session a call belongs to, from what the framework passes to the tool. Each key has its own kernel and sandbox.
-   * Default: one session for all calls. Undefined as key: the default session.
-   */
-  // biome-ignore lint/suspicious/noExplicitAny: each framework passes its own object
-  sessionKey?: (frameworkContext: any) => string | undefined;
-  /** Seconds without a call after which a session gives its kernel and sandbox back. Default: never. */
-  idleSeconds?: number;
-  /** Makes the text for the model. Default: error, stdout, stderr, results, cut to `maxOutputChars`. */
-  // biome-ignore lint/suspicious/noExplicitAny: narrowed to the SDK's own class by the framework entry points
-  format?: (execution: any) => string;
-}
 
 /** An image for the model. */
 export interface RunCodeImage {
@@ -106,8 +57,9 @@ export class RunCode {
   readonly #sessions = new Map<string, CodeSession>();
   #closed: Promise<void> | undefined;
 
+  /** @throws if an option is wrong. */
   constructor(options: RunCodeToolOptions, createSandbox: CreateSandbox) {
-    this.#options = options;
+    this.#options = checkedOptions(options);
     this.#createSandbox = createSandbox;
     this.name = options.name ?? 'run_code';
     this.language = options.language ?? 'python';
