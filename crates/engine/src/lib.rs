@@ -1,6 +1,7 @@
 //! The local engine: gVisor sandboxes on this machine behind the `/v1` API.
 
 pub mod doctor;
+pub mod egress;
 pub mod engine;
 pub mod error;
 pub mod guest;
