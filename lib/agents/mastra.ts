@@ -49,7 +49,7 @@ export function makeRunCodeTool(options: RunCodeToolOptions, createSandbox: Crea
     inputSchema: runCodeSchema(runCode.language),
     // A promise: an async generator would reach the model as an empty object.
     execute: (input: RunCodeInput, context: CallContext = {}) => run(runCode, input, context),
-    toModelOutput: (output: unknown) => modelOutput(output as RunCodeOutput),
+    toModelOutput: (output: unknown) => modelOutput(output as Partial<RunCodeOutput>),
   });
   const close = () => runCode.close();
   return Object.assign(tool as unknown as Tool<RunCodeInput, RunCodeOutput>, {
@@ -70,7 +70,9 @@ function run(runCode: RunCode, input: RunCodeInput, context: CallContext): Promi
   });
 }
 
-function modelOutput({ text, images = [] }: RunCodeOutput) {
+/** Input that the schema refused comes here, too: as Mastra's own object with a message for the model. */
+function modelOutput(output: Partial<RunCodeOutput> & { message?: string }) {
+  const { text = output.message ?? JSON.stringify(output), images = [] } = output;
   if (images.length === 0) return { type: 'text', value: text };
   const parts = images.map(({ mediaType, data }) => ({ type: 'image-data', mediaType, data }));
   return { type: 'content', value: [{ type: 'text', text }, ...parts] };
