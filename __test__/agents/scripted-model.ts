@@ -1,3 +1,4 @@
+import type { MastraModelConfig } from '@mastra/core/llm';
 import { MastraLanguageModelV2Mock } from '@mastra/core/test-utils/llm-mock';
 import * as ai6 from 'ai';
 import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
@@ -17,9 +18,8 @@ export function toolResults(calls: Call[], turn: number): unknown[] {
   return messages.flatMap(({ content }) => (content as { output: unknown }[]).map(({ output }) => output));
 }
 
-function contentOf(turn: Turn, index: number) {
-  if (typeof turn === 'string') return [{ type: 'text' as const, text: turn }];
-  return turn.map((code, call) => ({
+function callsOf(codes: readonly string[], index: number) {
+  return codes.map((code, call) => ({
     type: 'tool-call' as const,
     toolCallId: `call-${index}-${call}`,
     toolName: 'run_code',
@@ -27,8 +27,12 @@ function contentOf(turn: Turn, index: number) {
   }));
 }
 
+function contentOf(turn: Turn, index: number) {
+  return typeof turn === 'string' ? [{ type: 'text' as const, text: turn }] : callsOf(turn, index);
+}
+
 function partsOf(turn: Turn, index: number) {
-  if (typeof turn !== 'string') return contentOf(turn, index);
+  if (typeof turn !== 'string') return callsOf(turn, index);
   return [
     { type: 'text-start' as const, id: 't' },
     { type: 'text-delta' as const, id: 't', delta: turn },
@@ -95,5 +99,5 @@ export function mastraModel(turns: readonly Turn[]) {
       return { stream: convertArrayToReadableStream(parts) };
     },
   });
-  return { model, calls };
+  return { model: model as unknown as MastraModelConfig, calls };
 }

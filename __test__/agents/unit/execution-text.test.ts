@@ -83,6 +83,7 @@ describe('shortened', () => {
   });
 
   test.each([100, 101, 102, 103])('a pair of surrogates is never split: %i', (limit) => {
-    expect(shortened('😀'.repeat(500), limit).isWellFormed()).toBe(true);
+    const short = shortened('😀'.repeat(500), limit);
+    expect(Buffer.from(short).toString()).toBe(short);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { RunCode, type RunCodeToolOptions } from '../../../lib/agents/run-code.js';
+import { RunCode } from '../../../lib/agents/run-code.js';
+import type { RunCodeToolOptions } from '../../../lib/agents/run-code-options.js';
 import { runCodeSchema } from '../../../lib/agents/run-code-schema.js';
 import { endless, execution, type FakeSandbox, FakeWorld, failure } from '../fake-sandbox.js';
 
