@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Client of the `/v1` protocol: one noun, one file; every call is a method of [`Client`].
+//!
+//! The client decides what a call sends, how long it waits, what it sends again and what an answer means. It knows
+//! three kinds of server (hosted, self-hosted, local engine) and treats them alike but for how it connects.
+#![deny(missing_docs)]
+
+mod code_context;
+mod config;
+mod error;
+mod events;
+mod exec;
+mod file;
+mod health;
+mod http;
+mod lifecycle;
+mod local;
+mod sandbox;
+mod template;
+mod token;
+
+pub use code_context::ExecutionStream;
+pub use config::{ClientOptions, Config, Endpoint, HOSTED_URL};
+pub use error::{Error, Partial, Result};
+pub use events::EventStream;
+pub use exec::{ExecEvent, ExecStream};
+pub use file::{FileBody, FileDownload};
+pub use health::RawRequest;
+pub use http::Client;
+pub use pandastack_protocol as protocol;

@@ -200,6 +200,9 @@ pub enum ExecutionEvent {
         /// True if the kernel had to be replaced.
         #[serde(default)]
         restarted: bool,
+        /// True if only head and tail of the output were sent.
+        #[serde(default)]
+        truncated: bool,
     },
     /// No outcome can be had.
     Failure {

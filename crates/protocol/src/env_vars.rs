@@ -18,3 +18,5 @@ pub const RUNSC: &str = "PANDASTACK_RUNSC";
 pub const GUEST: &str = "PANDASTACK_GUEST";
 /// Log filter of the engine, for example `info` or `pandastack_engine=debug`.
 pub const LOG: &str = "PANDASTACK_LOG";
+/// How long the client waits for a new sandbox to answer its first calls, in milliseconds. Default 20000.
+pub const EXEC_READY_TIMEOUT_MS: &str = "PANDASTACK_EXEC_READY_TIMEOUT_MS";

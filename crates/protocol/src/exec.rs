@@ -66,3 +66,33 @@ pub struct ExitEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
+
+/// What a client makes of the events of `exec/stream`. [`ExecEvent::Exit`] is the last one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ExecEvent {
+    /// A piece of standard output.
+    Stdout {
+        /// The piece as text.
+        text: String,
+        /// The same piece as base64, present only where the text is lossy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base64: Option<String>,
+    },
+    /// A piece of standard error.
+    Stderr {
+        /// The piece as text.
+        text: String,
+        /// The same piece as base64, present only where the text is lossy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base64: Option<String>,
+    },
+    /// The command ended.
+    Exit {
+        /// 128 + N after signal N.
+        exit_code: i32,
+        /// Wall-clock time in milliseconds, where the server tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+    },
+}

@@ -1,0 +1,237 @@
+//! Which server, which key, how long: options of the caller, then the environment, then the configuration file.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pandastack_protocol::env_vars;
+use pandastack_protocol::error::ErrorCode;
+use serde::Deserialize;
+use url::Url;
+
+use crate::error::{Error, Result};
+
+/// The hosted service.
+pub const HOSTED_URL: &str = "https://api.pandastack.ai";
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_CAPACITY_WAIT: Duration = Duration::from_secs(60);
+const DEFAULT_WARM_UP: Duration = Duration::from_secs(20);
+
+const NO_KEY: &str = "no API key: set `PANDASTACK_API_KEY` to use the hosted service, or `PANDASTACK_API=local` to run sandboxes on this machine";
+
+/// What a caller may choose. Everything left out comes from the environment or the configuration file; `""` counts as left out.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClientOptions {
+    /// `local`, `http://…`, `https://…` or `unix:/path`.
+    pub api_url: Option<String>,
+    /// `pds_…`.
+    pub api_key: Option<String>,
+    /// Time limit of a call in milliseconds. Default 30 000.
+    pub timeout_ms: Option<u64>,
+    /// How long to try again while the server has no room for a new sandbox, in milliseconds; 0: not at all. Default 60 000.
+    pub capacity_wait_ms: Option<u64>,
+    /// The `pandastack` binary that starts the local engine. `PANDASTACK_BINARY` comes first.
+    pub binary: Option<PathBuf>,
+    /// First part of the `User-Agent` header. Default `pandastack-client/VERSION`.
+    pub user_agent: Option<String>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Over TCP. The URL ends in `/v1/`.
+    Http(Url),
+    /// Over a unix socket.
+    Unix(PathBuf),
+    /// The local engine, started if it is not running.
+    Local,
+}
+
+/// Everything that a client needs to know, all of it checked.
+#[derive(Clone)]
+pub struct Config {
+    /// The server.
+    pub endpoint: Endpoint,
+    /// The address as the caller knows it, without trailing slashes.
+    pub api_url: String,
+    /// The key, if there is one.
+    pub api_key: Option<String>,
+    /// Time limit of a call.
+    pub timeout: Duration,
+    /// How long to try again while the server has no room.
+    pub capacity_wait: Duration,
+    /// How long to wait for a new sandbox to answer its first calls.
+    pub warm_up: Duration,
+    /// The `pandastack` binary, if one is known.
+    pub binary: Option<PathBuf>,
+    /// The `User-Agent` header.
+    pub user_agent: String,
+}
+
+/// The configuration file, under every name its keys have had.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ConfigFile {
+    token: Option<String>,
+    #[serde(rename = "apiKey")]
+    api_key_camel: Option<String>,
+    api_key: Option<String>,
+    #[serde(rename = "apiUrl")]
+    api_url_camel: Option<String>,
+    api_url: Option<String>,
+}
+
+impl Config {
+    /// Completes `options` from the environment and the configuration file.
+    ///
+    /// # Errors
+    /// `auth` if neither a server nor a key is named, `invalid_option` for an address that is none.
+    pub fn resolve(options: ClientOptions) -> Result<Self> {
+        Self::resolve_with(options, &|name| std::env::var(name).ok(), config_file)
+    }
+
+    fn resolve_with(
+        options: ClientOptions,
+        env: &dyn Fn(&str) -> Option<String>,
+        file: impl FnOnce() -> ConfigFile,
+    ) -> Result<Self> {
+        let url = set(options.api_url).or_else(|| set(env(env_vars::API))).or_else(|| set(env(env_vars::API_URL)));
+        let key = set(options.api_key).or_else(|| set(env(env_vars::API_KEY))).or_else(|| set(env(env_vars::TOKEN)));
+        let file = if url.is_some() && key.is_some() { ConfigFile::default() } else { file() };
+        let key = key.or_else(|| set(file.token)).or_else(|| set(file.api_key_camel)).or_else(|| set(file.api_key));
+        let url = url.or_else(|| set(file.api_url_camel)).or_else(|| set(file.api_url));
+        if url.is_none() && key.is_none() {
+            return Err(Error::new(ErrorCode::Auth, NO_KEY));
+        }
+        let api_url = url.unwrap_or_else(|| HOSTED_URL.to_owned()).trim_end_matches('/').to_owned();
+        Ok(Self {
+            endpoint: Endpoint::parse(&api_url)?,
+            api_url,
+            api_key: checked_key(key)?,
+            timeout: options.timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
+            capacity_wait: options.capacity_wait_ms.map_or(DEFAULT_CAPACITY_WAIT, Duration::from_millis),
+            warm_up: warm_up(env),
+            binary: set(env(env_vars::BINARY)).map(PathBuf::from).or(options.binary),
+            user_agent: options.user_agent.unwrap_or_else(|| format!("pandastack-client/{}", env!("CARGO_PKG_VERSION"))),
+        })
+    }
+}
+
+impl Endpoint {
+    /// Reads `local`, `http://…`, `https://…` or `unix:/path`.
+    ///
+    /// # Errors
+    /// `invalid_option` for anything else.
+    pub fn parse(text: &str) -> Result<Self> {
+        if text == "local" {
+            return Ok(Self::Local);
+        }
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return match Path::new(path).is_absolute() {
+                true => Ok(Self::Unix(path.into())),
+                false => Err(Error::option(format!("the path of a unix socket must be absolute: `{text}`"))),
+            };
+        }
+        let mut url = Url::parse(text).map_err(|error| bad_url(text).with_source(error))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(bad_url(text));
+        }
+        url.set_query(None);
+        url.set_fragment(None);
+        let path = url.path().trim_end_matches('/');
+        let path = if path.ends_with("/v1") { format!("{path}/") } else { format!("{path}/v1/") };
+        url.set_path(&path);
+        Ok(Self::Http(url))
+    }
+}
+
+fn bad_url(text: &str) -> Error {
+    Error::option(format!("the server must be `local`, `http://…`, `https://…` or `unix:/path`, not: `{text}`"))
+}
+
+fn checked_key(key: Option<String>) -> Result<Option<String>> {
+    match key {
+        Some(key) if !key.bytes().all(|byte| (0x21..0x7f).contains(&byte)) => {
+            Err(Error::option("the API key holds a character that no key has, such as a space or a line break"))
+        }
+        key => Ok(key),
+    }
+}
+
+fn warm_up(env: &dyn Fn(&str) -> Option<String>) -> Duration {
+    let milliseconds = set(env(env_vars::EXEC_READY_TIMEOUT_MS)).and_then(|text| text.parse().ok());
+    milliseconds.map_or(DEFAULT_WARM_UP, Duration::from_millis)
+}
+
+fn set(value: Option<String>) -> Option<String> {
+    value.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn config_file() -> ConfigFile {
+    let folder = set(std::env::var("XDG_CONFIG_HOME").ok()).map(PathBuf::from);
+    let home = std::env::home_dir().map(|home| home.join(".config"));
+    [folder, home]
+        .into_iter()
+        .flatten()
+        .find_map(|folder| std::fs::read(folder.join("pandastack/config.json")).ok())
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(options: ClientOptions, env: &[(&str, &str)], file: &str) -> Result<Config> {
+        let env = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        Config::resolve_with(options, &env, || serde_json::from_str(file).unwrap())
+    }
+
+    #[test]
+    fn no_server_and_no_key_names_both_ways_out() {
+        let error = resolve(ClientOptions::default(), &[("PANDASTACK_API", ""), ("PANDASTACK_API_KEY", " ")], "{}").err().unwrap();
+        assert_eq!(error.code(), ErrorCode::Auth);
+        assert!(error.message().contains("PANDASTACK_API_KEY") && error.message().contains("PANDASTACK_API=local"));
+    }
+
+    #[test]
+    fn a_key_alone_means_hosted() {
+        let config = resolve(ClientOptions::default(), &[("PANDASTACK_API_KEY", "pds_1")], "{}").unwrap();
+        assert_eq!(config.endpoint, Endpoint::Http(Url::parse("https://api.pandastack.ai/v1/").unwrap()));
+    }
+
+    #[test]
+    fn arguments_come_before_environment_before_file() {
+        let file = r#"{"apiKey":"file","api_url":"http://file"}"#;
+        let config = resolve(ClientOptions::default(), &[], file).unwrap();
+        assert_eq!((config.api_url.as_str(), config.api_key.as_deref()), ("http://file", Some("file")));
+        let env = [("PANDASTACK_API", "http://env"), ("PANDASTACK_TOKEN", "env")];
+        let config = resolve(ClientOptions::default(), &env, file).unwrap();
+        assert_eq!((config.api_url.as_str(), config.api_key.as_deref()), ("http://env", Some("env")));
+        let options = ClientOptions { api_url: Some("local".into()), ..ClientOptions::default() };
+        assert_eq!(resolve(options, &env, file).unwrap().endpoint, Endpoint::Local);
+    }
+
+    #[test]
+    fn addresses_keep_their_prefix_and_end_in_v1() {
+        for (text, url) in [
+            ("http://h:1/base/x", "http://h:1/base/x/v1/"),
+            ("http://h/base/v1/", "http://h/base/v1/"),
+            ("https://h?x=1#y", "https://h/v1/"),
+        ] {
+            assert_eq!(Endpoint::parse(text).unwrap(), Endpoint::Http(Url::parse(url).unwrap()), "{text}");
+        }
+        assert_eq!(Endpoint::parse("unix:/run/x.sock").unwrap(), Endpoint::Unix("/run/x.sock".into()));
+        for text in ["ftp://h", "h:8080", "unix:x", "Local", "http://"] {
+            assert_eq!(Endpoint::parse(text).err().map(|error| error.code()), Some(ErrorCode::InvalidOption), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_with_a_line_break_is_refused() {
+        let error = resolve(ClientOptions { api_key: Some("a\nb".into()), ..ClientOptions::default() }, &[], "{}").err().unwrap();
+        assert_eq!(error.code(), ErrorCode::InvalidOption);
+    }
+}
