@@ -56,7 +56,7 @@ def test_files(sandbox):
 
 def test_list_and_lifecycle(sandbox):
     assert sandbox.id in [found.id for found in Sandbox.list()]
-    assert sandbox.lifecycle().ttl_seconds == 3600
+    assert sandbox.lifecycle()["ttl_seconds"] == 3600
 
 
 def test_install_packages_on_demand(sandbox):
