@@ -68,15 +68,17 @@ function aiModel(Model: typeof MockLanguageModelV3, turns: readonly Turn[]) {
   return { model, calls };
 }
 
-/** The two major versions of the AI SDK, each with its own mock model. */
-export const aiVersions = [
-  { version: 6, ai: ai6, scripted: (turns: readonly Turn[]) => aiModel(MockLanguageModelV3, turns) },
-  {
-    version: 7,
-    ai: ai7 as unknown as typeof ai6,
-    scripted: (turns: readonly Turn[]) => aiModel(MockLanguageModelV4 as unknown as typeof MockLanguageModelV3, turns),
-  },
-];
+/** Version 6 of the AI SDK with its own mock model. */
+export const version6 = { version: 6, ai: ai6, scripted: (turns: readonly Turn[]) => aiModel(MockLanguageModelV3, turns) };
+
+/** Version 7 with its own. Its types differ in what is not used here. */
+export const version7: typeof version6 = {
+  version: 7,
+  ai: ai7 as unknown as typeof ai6,
+  scripted: (turns) => aiModel(MockLanguageModelV4 as unknown as typeof MockLanguageModelV3, turns),
+};
+
+export const aiVersions = [version6, version7];
 
 /** Mastra's own mock model, saying what the script says. */
 export function mastraModel(turns: readonly Turn[]) {

@@ -2,6 +2,6 @@ import { Sandbox } from '../sandbox.js';
 import type { SandboxLike } from './contract.js';
 
 /** Makes a sandbox with the SDK. */
-export function createSdkSandbox(options: Record<string, unknown>, signal: AbortSignal): Promise<SandboxLike> {
-  return Sandbox.create({ ...options, signal });
+export function createSdkSandbox(options: Record<string, unknown>, signal: AbortSignal, client?: object): Promise<SandboxLike> {
+  return Sandbox.create({ ...options, signal }, client);
 }

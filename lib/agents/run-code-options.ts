@@ -15,6 +15,8 @@ export interface RunCodeToolOptions {
   context?: CodeContextLike;
   /** Options of the sandbox the tool makes: as of `Sandbox.create`. Default: template `code-interpreter`, one hour to live. */
   create?: Record<string, unknown>;
+  /** Client, or its configuration, with which the tool makes its sandbox. Default: from the environment. */
+  client?: object;
   /** Language of the kernel. Default `python`. */
   language?: string;
   /** Name of the tool. Default `run_code`. */
@@ -59,6 +61,7 @@ const schema = z.strictObject({
   sandbox: having('createCodeContext', 'sandbox').optional(),
   context: having('runCode', 'code context').optional(),
   create: z.record(z.string(), z.unknown()).optional(),
+  client: z.custom((value) => typeof value === 'object' && value !== null, 'must be a client or its configuration').optional(),
   language: z.string().min(1).optional(),
   name: z
     .string()

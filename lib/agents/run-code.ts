@@ -39,8 +39,8 @@ export interface RunCodeCall extends ToolCallInfo {
   onOutput?: (stream: 'stdout' | 'stderr', text: string) => void | Promise<void>;
 }
 
-/** Makes the sandbox of a tool. */
-export type CreateSandbox = (options: Record<string, unknown>, signal: AbortSignal) => Promise<SandboxLike>;
+/** Makes the sandbox of a tool, with the client of the options if there is one. */
+export type CreateSandbox = (options: Record<string, unknown>, signal: AbortSignal, client?: object) => Promise<SandboxLike>;
 
 const MAX_IMAGES = 4;
 const MIN_OUTPUT_BYTES = 1 << 20;
@@ -112,7 +112,7 @@ export class RunCode {
   }
 
   #newSession(): CodeSession {
-    const { sandbox, context, create, idleSeconds } = this.#options;
+    const { sandbox, context, create, client, idleSeconds } = this.#options;
     const creation = { template: 'code-interpreter', ttlSeconds: 3600, metadata: { tool: this.name }, ...create };
     return new CodeSession({
       name: this.name,
@@ -120,7 +120,7 @@ export class RunCode {
       sandbox,
       context,
       idleSeconds,
-      createSandbox: (signal) => this.#createSandbox(creation, signal),
+      createSandbox: (signal) => this.#createSandbox(creation, signal, client),
     });
   }
 
