@@ -1,6 +1,7 @@
 import type { Tool } from 'ai';
 import type { CodeSession } from './code-session.js';
 import { createSdkSandbox } from './create-sandbox.js';
+import { linkedSignal } from './linked-signal.js';
 import { OutputFeed } from './output-feed.js';
 import { type CreateSandbox, RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
 import type { RunCodeToolOptions } from './run-code-options.js';
@@ -67,7 +68,7 @@ export function makeRunCodeTool(options: RunCodeToolOptions, createSandbox: Crea
 /** Preliminary outputs, then the final one. Whoever stops reading cancels the cell. */
 async function* outputs(runCode: RunCode, input: RunCodeInput, call: CallOptions): AsyncGenerator<RunCodeOutput, void, void> {
   const stopped = new AbortController();
-  const signal = call.abortSignal ? AbortSignal.any([call.abortSignal, stopped.signal]) : stopped.signal;
+  const { signal, release } = linkedSignal(call.abortSignal, stopped.signal);
   const feed = new OutputFeed();
   const final = runCode.run(input, {
     toolCallId: call.toolCallId,
@@ -84,6 +85,7 @@ async function* outputs(runCode: RunCode, input: RunCodeInput, call: CallOptions
     yield await final;
   } finally {
     stopped.abort(new Error(`${runCode.name}: nobody waits for the result any more`));
+    release();
   }
 }
 

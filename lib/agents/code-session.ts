@@ -1,6 +1,7 @@
 import { CallQueue } from './call-queue.js';
 import type { CodeContextLike, ExecutionLike, RunCellOptions, SandboxLike } from './contract.js';
 import { failureOf } from './contract.js';
+import { linkedSignal } from './linked-signal.js';
 
 /** Said to the model when a new sandbox took the place of one that is gone. */
 export const ALL_LOST = '[kernel restarted] all variables and files are lost';
@@ -95,12 +96,13 @@ export class CodeSession {
     if (this.#closed) throw this.#closedError();
     this.#calls += 1;
     clearTimeout(this.#idleTimer);
-    const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
+    const { signal, release } = linkedSignal(options.signal, this.#closing.signal);
     try {
       return await this.#queue.add(() => this.#runCell(code, { ...options, signal }), signal);
     } catch (error) {
       throw this.#closed ? this.#closedError() : error;
     } finally {
+      release();
       this.#calls -= 1;
       this.#watchIdle();
     }
