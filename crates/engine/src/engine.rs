@@ -1,17 +1,25 @@
 //! The engine as its routes and commands see it.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
 use pandastack_protocol::template::TemplateInfo;
 use pandastack_protocol::token::{CreatedToken, TokenInfo};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::error::EngineError;
 use crate::guest::GuestClient;
 use crate::home::Home;
+use crate::runsc::{FoundRunsc, Runsc};
+use crate::sandbox::{BlankPool, Sandbox, VerifiedTemplates};
+use crate::store::{RowStatus, Store};
 
 /// Called once for each sandbox that takes requests: newly made, or found running when the engine opened. The client ends with
 /// [`EngineError::SandboxGone`] when the sandbox does; using its `egress_accept` does not count as use of the sandbox.
@@ -22,8 +30,8 @@ pub type RunningHook = Arc<dyn Fn(SandboxInfo, GuestClient) + Send + Sync>;
 pub struct EngineConfig {
     /// Where everything lies.
     pub home: Home,
-    /// The `runsc` binary.
-    pub runsc: PathBuf,
+    /// The `runsc` binary, see [`crate::runsc::find`].
+    pub runsc: FoundRunsc,
     /// Idle time after which a sandbox is deleted if its maker names none, in seconds. Default 1800.
     pub default_ttl_seconds: i64,
     /// Time between two heartbeats of a sandbox, in milliseconds. Default 10000. After three misses the sandbox is ended.
@@ -36,7 +44,7 @@ pub struct EngineConfig {
 
 impl EngineConfig {
     /// The defaults.
-    pub fn new(home: Home, runsc: PathBuf) -> Self {
+    pub fn new(home: Home, runsc: FoundRunsc) -> Self {
         Self { home, runsc, default_ttl_seconds: 1800, heartbeat_ms: 10_000, blank_sandboxes: 1, on_running: None }
     }
 }
@@ -65,7 +73,48 @@ pub struct EngineStatus {
 /// One engine: all sandboxes of one home. Clones share it.
 #[derive(Clone)]
 pub struct Engine {
-    _inner: Arc<EngineConfig>,
+    inner: Arc<Inner>,
+}
+
+/// What all clones share. The other halves of its implementation lie in [`crate::sandbox`].
+pub(crate) struct Inner {
+    pub(crate) config: EngineConfig,
+    pub(crate) runsc: Runsc,
+    pub(crate) store: Store,
+    sandboxes: Mutex<HashMap<String, Arc<Sandbox>>>,
+    pub(crate) blanks: BlankPool,
+    pub(crate) verified: VerifiedTemplates,
+    /// Restores at once: more would only slow each other down.
+    pub(crate) starting: Semaphore,
+    /// Everything that runs in the background.
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the engine is about to close.
+    pub(crate) closing: CancellationToken,
+    opened: Instant,
+    lock: Mutex<Option<File>>,
+}
+
+impl Inner {
+    /// The sandboxes that take requests.
+    pub(crate) fn sandboxes(&self) -> MutexGuard<'_, HashMap<String, Arc<Sandbox>>> {
+        self.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The sandbox, if it takes requests; otherwise what became of it.
+    pub(crate) async fn running(&self, id: &str) -> Result<Arc<Sandbox>, EngineError> {
+        let running = self.sandboxes().get(id).cloned();
+        if let Some(sandbox) = running {
+            return Ok(sandbox);
+        }
+        let Some(row) = self.store.sandbox(id).await? else { return Err(EngineError::sandbox_not_found(id)) };
+        let reason = row.reason.unwrap_or_default();
+        match row.status {
+            RowStatus::Failed => Err(EngineError::SandboxGone { id: id.to_owned(), reason }),
+            RowStatus::Deleted => Err(EngineError::NotFound(format!("sandbox not found: {id} ({reason})"))),
+            RowStatus::Creating => Err(EngineError::Conflict(format!("sandbox is still being made: {id}"))),
+            RowStatus::Running | RowStatus::Blank => Err(EngineError::sandbox_not_found(id)),
+        }
+    }
 }
 
 impl Engine {
@@ -74,85 +123,151 @@ impl Engine {
     /// # Errors
     /// [`EngineError::AlreadyRunning`] if another engine holds the home.
     pub async fn open(config: EngineConfig) -> Result<Self, EngineError> {
-        Ok(Self { _inner: Arc::new(config) })
+        let root = config.home.root().to_owned();
+        config.home.create().map_err(|error| EngineError::Internal(format!("cannot make the home ({error}): `{}`", root.display())))?;
+        let lock = take_lock(&config.home)?;
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let inner = Arc::new(Inner {
+            runsc: Runsc::new(&config.runsc.path, config.home.run()),
+            store: Store::open(&root.join("engine.db"))?,
+            config,
+            sandboxes: Mutex::default(),
+            blanks: BlankPool::default(),
+            verified: VerifiedTemplates::default(),
+            starting: Semaphore::new(processors.max(2)),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            opened: Instant::now(),
+            lock: Mutex::new(Some(lock)),
+        });
+        inner.adopt_all().await?;
+        inner.start_reaper();
+        inner.warm_up();
+        Ok(Self { inner })
     }
 
     /// Makes a sandbox. If the future is dropped, nothing stays behind.
-    pub async fn create_sandbox(&self, _request: CreateSandbox) -> Result<SandboxInfo, EngineError> {
-        pending()
+    pub async fn create_sandbox(&self, request: CreateSandbox) -> Result<SandboxInfo, EngineError> {
+        self.inner.create_sandbox(request).await
     }
 
-    /// All sandboxes, newest first.
+    /// All sandboxes, newest first: also those being made, and for an hour those that failed (with `reason`).
     pub async fn list_sandboxes(&self) -> Result<Vec<SandboxInfo>, EngineError> {
-        pending()
+        let rows = self.inner.store.sandboxes().await?;
+        let shown = rows.iter().filter(|row| !matches!(row.status, RowStatus::Blank | RowStatus::Deleted));
+        Ok(shown.map(crate::store::SandboxRow::info).collect())
     }
 
-    /// One sandbox.
-    pub async fn sandbox_info(&self, _id: &str) -> Result<SandboxInfo, EngineError> {
-        pending()
+    /// One sandbox. Counts as use of it.
+    pub async fn sandbox_info(&self, id: &str) -> Result<SandboxInfo, EngineError> {
+        match self.inner.running(id).await {
+            Ok(sandbox) => {
+                sandbox.activity().touch();
+                Ok(sandbox.info())
+            }
+            Err(error @ (EngineError::SandboxGone { .. } | EngineError::Conflict(_))) => {
+                let row = self.inner.store.sandbox(id).await?;
+                row.map(|row| row.info()).ok_or(error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Ends a sandbox and removes everything of it.
-    pub async fn delete_sandbox(&self, _id: &str) -> Result<(), EngineError> {
-        pending()
+    pub async fn delete_sandbox(&self, id: &str) -> Result<(), EngineError> {
+        self.inner.delete_sandbox(id).await
     }
 
     /// How long a sandbox lives. Counts as use of it.
-    pub async fn lifecycle(&self, _id: &str) -> Result<LifecycleInfo, EngineError> {
-        pending()
+    pub async fn lifecycle(&self, id: &str) -> Result<LifecycleInfo, EngineError> {
+        self.inner.lifecycle(id).await
     }
 
-    /// Changes how long a sandbox lives.
-    pub async fn update_lifecycle(&self, _id: &str, _update: UpdateLifecycle) -> Result<LifecycleInfo, EngineError> {
-        pending()
+    /// Changes how long a sandbox lives. Counts as use of it.
+    pub async fn update_lifecycle(&self, id: &str, update: UpdateLifecycle) -> Result<LifecycleInfo, EngineError> {
+        self.inner.update_lifecycle(id, update).await
     }
 
     /// The templates that sandboxes can be made from.
     pub async fn templates(&self) -> Result<Vec<TemplateInfo>, EngineError> {
-        pending()
+        self.inner.template_infos()
     }
 
     /// One template, by name or alias.
-    pub async fn template(&self, _name: &str) -> Result<TemplateInfo, EngineError> {
-        pending()
+    pub async fn template(&self, name: &str) -> Result<TemplateInfo, EngineError> {
+        self.inner.template_info(name)
     }
 
     /// The way into a running sandbox. Counts as use of it, as long as a stream of the client lasts.
-    pub async fn guest(&self, _id: &str) -> Result<GuestClient, EngineError> {
-        pending()
+    pub async fn guest(&self, id: &str) -> Result<GuestClient, EngineError> {
+        let sandbox = self.inner.running(id).await?;
+        sandbox.activity().touch();
+        Ok(sandbox.guest())
     }
 
     /// Makes an API token; its secret is shown only now.
-    pub async fn create_token(&self, _label: Option<String>) -> Result<CreatedToken, EngineError> {
-        pending()
+    pub async fn create_token(&self, label: Option<String>) -> Result<CreatedToken, EngineError> {
+        self.inner.store.create_token(label).await
     }
 
     /// All API tokens, oldest first.
     pub async fn list_tokens(&self) -> Result<Vec<TokenInfo>, EngineError> {
-        pending()
+        self.inner.store.list_tokens().await
     }
 
     /// Revokes the token with this prefix (`pds_` and 8 digits).
-    pub async fn revoke_token(&self, _prefix: &str) -> Result<(), EngineError> {
-        pending()
+    pub async fn revoke_token(&self, prefix: &str) -> Result<(), EngineError> {
+        self.inner.store.revoke_token(prefix).await
     }
 
     /// True if `token` is a valid secret.
-    pub async fn verify_token(&self, _token: &str) -> Result<bool, EngineError> {
-        pending()
+    pub async fn verify_token(&self, token: &str) -> Result<bool, EngineError> {
+        self.inner.store.verify_token(token).await
     }
 
     /// What `engine status` shows.
-    pub fn status(&self) -> EngineStatus {
-        EngineStatus::default()
+    pub async fn status(&self) -> Result<EngineStatus, EngineError> {
+        let rows = self.inner.store.sandboxes().await?;
+        let config = &self.inner.config;
+        Ok(EngineStatus {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            home: config.home.root().display().to_string(),
+            runsc: format!("{} ({})", config.runsc.path.display(), config.runsc.version.as_str()),
+            uptime_seconds: self.inner.opened.elapsed().as_secs(),
+            running: self.inner.sandboxes().len(),
+            creating: rows.iter().filter(|row| row.status == RowStatus::Creating).count(),
+            blank: self.inner.blanks.len(),
+        })
     }
 
-    /// Closes the engine. Sandboxes go on without it unless `kill`: then they are all deleted.
-    pub async fn shutdown(&self, _kill: bool) -> Result<(), EngineError> {
-        pending()
+    /// Closes the engine and gives the home free. Sandboxes go on without it unless `kill`: then they are all deleted.
+    pub async fn shutdown(&self, kill: bool) -> Result<(), EngineError> {
+        self.inner.closing.cancel();
+        self.inner.tasks.close();
+        if kill {
+            self.inner.remove_all("the engine was stopped").await;
+        }
+        self.inner.tasks.wait().await;
+        self.inner.drop_blanks().await;
+        if kill {
+            self.inner.remove_all("the engine was stopped").await;
+        } else {
+            self.inner.let_go();
+        }
+        self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(())
     }
 }
 
-fn pending<T>() -> Result<T, EngineError> {
-    Err(EngineError::Internal("not there yet".to_owned()))
+/// The lock is held until the file is closed, however this process ends.
+fn take_lock(home: &Home) -> Result<File, EngineError> {
+    let path = home.root().join("engine.lock");
+    let cannot = |error: std::io::Error| EngineError::Internal(format!("cannot lock ({error}): `{}`", path.display()));
+    let file = File::options().create(true).truncate(false).read(true).write(true).open(&path).map_err(cannot)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(EngineError::AlreadyRunning(home.root().to_owned())),
+        Err(TryLockError::Error(error)) => Err(cannot(error)),
+    }
 }

@@ -6,6 +6,9 @@ use pandastack_guest_protocol::exec::{Failure, FailureCode};
 use pandastack_protocol::error::ErrorCode;
 use thiserror::Error;
 
+use crate::runsc::RunscError;
+use crate::template::TemplateError;
+
 /// Why the engine could not do what it was asked. The text is for people and holds no secret.
 #[derive(Debug, Error)]
 pub enum EngineError {
@@ -44,11 +47,11 @@ pub enum EngineError {
     #[error("{}", .0.error)]
     Guest(Failure),
     /// `runsc` failed: 500.
-    #[error("{0}")]
-    Runsc(String),
-    /// The template is missing or damaged: 500.
-    #[error("{0}")]
-    Template(String),
+    #[error(transparent)]
+    Runsc(#[from] RunscError),
+    /// The template is unknown (404), has an impossible name (400), or cannot be used (500).
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     /// The engine's database failed: 500.
     #[error("store: {0}")]
     Store(#[from] rusqlite::Error),
@@ -69,8 +72,8 @@ impl EngineError {
     /// The HTTP status that tells it.
     pub fn status(&self) -> u16 {
         match self {
-            Self::BadRequest(_) => 400,
-            Self::NotFound(_) => 404,
+            Self::BadRequest(_) | Self::Template(TemplateError::Name(_)) => 400,
+            Self::NotFound(_) | Self::Template(TemplateError::Unknown(_)) => 404,
             Self::Conflict(_) | Self::AlreadyRunning(_) => 409,
             Self::SandboxGone { .. } => 410,
             Self::TooLarge(_) => 413,
@@ -84,8 +87,8 @@ impl EngineError {
     /// The code that tells it to programs.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::BadRequest(_) | Self::TooLarge(_) => ErrorCode::BadRequest,
-            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::BadRequest(_) | Self::TooLarge(_) | Self::Template(TemplateError::Name(_)) => ErrorCode::BadRequest,
+            Self::NotFound(_) | Self::Template(TemplateError::Unknown(_)) => ErrorCode::NotFound,
             Self::Conflict(_) => ErrorCode::Conflict,
             Self::SandboxGone { .. } => ErrorCode::SandboxGone,
             Self::NotSupported(_) => ErrorCode::NotSupported,

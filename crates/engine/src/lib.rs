@@ -1,5 +1,6 @@
 //! The local engine: gVisor sandboxes on this machine behind the `/v1` API.
 
+pub mod clock;
 pub mod doctor;
 pub mod egress;
 pub mod engine;
@@ -7,4 +8,6 @@ pub mod error;
 pub mod guest;
 pub mod home;
 pub mod runsc;
+mod sandbox;
+pub mod store;
 pub mod template;

@@ -219,25 +219,6 @@ impl Connection {
     }
 }
 
-/// Gives a fresh sandbox an identity, waits until its kernel is warm and freezes it, ready for a checkpoint. The engine lets go of the pipes
-/// afterwards. The deadline covers all of it.
-///
-/// # Errors
-/// If the agent does not answer, its kernel does not get warm in time, or it does not freeze.
-pub async fn warm_and_freeze(stdio: &GuestStdio, sandbox_id: &str, deadline: Duration) -> Result<(), EngineError> {
-    let connection = Connection::open(sandbox_id, stdio, 0, true)?;
-    let hello = Hello { sandbox_id: sandbox_id.to_owned(), ..Hello::default() };
-    let warm = async {
-        while !connection.hello(&hello, deadline).await?.kernel_ready {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        connection.freeze(deadline).await
-    };
-    tokio::time::timeout(deadline, warm)
-        .await
-        .map_err(|_| EngineError::Template(format!("kernel was not warm within {} s{}", deadline.as_secs(), connection.last_words())))?
-}
-
 pub(super) async fn wait_closed(mut closed: watch::Receiver<Option<Arc<str>>>) -> Arc<str> {
     match closed.wait_for(Option::is_some).await.map(|reason| reason.clone()) {
         Ok(Some(reason)) => reason,

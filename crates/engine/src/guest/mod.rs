@@ -14,6 +14,6 @@ mod transport;
 
 pub use activity::Activity;
 pub use client::{FileContent, GuestClient};
-pub use connection::{Connection, warm_and_freeze};
+pub use connection::Connection;
 pub use frame_stream::FrameStream;
 pub use request::EgressStream;

@@ -1,0 +1,119 @@
+//! Finding sandboxes again when the engine opens. They belong to nobody: an engine that was killed leaves them running.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::process::SandboxProcess;
+use super::{Sandbox, identity};
+use crate::engine::Inner;
+use crate::error::EngineError;
+use crate::guest::Connection;
+use crate::runsc::ContainerStatus;
+use crate::store::{RowStatus, SandboxRow};
+
+/// How long the agent of a sandbox that is found may take to answer.
+const HELLO_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Epochs that one engine may use up before the next one begins its own.
+const EPOCHS_PER_ENGINE: u64 = 1000;
+
+impl Inner {
+    /// Adopts what runs, removes the rest.
+    pub(crate) async fn adopt_all(self: &Arc<Self>) -> Result<(), EngineError> {
+        let rows = self.store.sandboxes().await?;
+        futures::future::join_all(rows.into_iter().map(|row| self.adopt_or_remove(row))).await;
+        self.remove_strays().await
+    }
+
+    async fn adopt_or_remove(self: &Arc<Self>, row: SandboxRow) {
+        let id = row.id.clone();
+        match row.status {
+            RowStatus::Blank | RowStatus::Creating => self.forget(&id).await,
+            RowStatus::Failed | RowStatus::Deleted => {}
+            RowStatus::Running => match self.adopt(row).await {
+                Ok(()) => tracing::info!(sandbox_id = id, "sandbox found running"),
+                Err(error) => {
+                    let reason = format!("it could not be taken over by a new engine: {error}");
+                    tracing::warn!(sandbox_id = id, reason, "sandbox lost");
+                    if let Err(error) = self.store.end_sandbox(&id, RowStatus::Failed, &reason).await {
+                        tracing::error!(sandbox_id = id, %error, "could not write down the end of a sandbox");
+                    }
+                    self.remove_container(&id).await;
+                }
+            },
+        }
+    }
+
+    /// The agent does not know that the engine is another one, and where the old one stopped: it is told by a signal to skip to the next
+    /// marker, which precedes the `Hello` of a new epoch.
+    async fn adopt(self: &Arc<Self>, mut row: SandboxRow) -> Result<(), EngineError> {
+        let state = self.runsc.state(&row.id).await?;
+        if state.status == ContainerStatus::Paused {
+            self.runsc.resume(&row.id).await?;
+        }
+        let process = SandboxProcess::open(state.pid, &row.id)?;
+        row.epoch = (row.epoch / EPOCHS_PER_ENGINE + 1) * EPOCHS_PER_ENGINE;
+        self.store.set_epoch(&row.id, row.epoch).await?;
+
+        let env = self.template_env(&row.template_id);
+        let connection = Connection::open(&row.id, &self.stdio(&row.id), row.epoch, false)?;
+        self.runsc.kill(&row.id, "USR1").await?;
+        connection.hello(&identity::hello(&row.id, &env, false), HELLO_DEADLINE).await?;
+        self.register(Sandbox::new(row, process, connection));
+        Ok(())
+    }
+
+    /// Removes containers and folders that belong to no sandbox of ours.
+    async fn remove_strays(&self) -> Result<(), EngineError> {
+        let known: HashSet<String> = self.sandboxes().keys().cloned().collect();
+        let mut strays: HashSet<String> = HashSet::new();
+        for name in names_in(&self.config.home.run()).chain(names_in(&self.config.home.sandboxes())) {
+            strays.extend(sandbox_id_in(&name.to_string_lossy()).filter(|id| !known.contains(id)));
+        }
+        for id in strays {
+            tracing::info!(sandbox_id = id, "removing what is left of a sandbox");
+            self.remove_container(&id).await;
+            remove_files_of(&self.config.home.run(), &id);
+        }
+        Ok(())
+    }
+}
+
+fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
+    fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok().map(|entry| entry.file_name()))
+}
+
+/// The id in a name such as `ID`, `ID_sandbox:ID.state` or `runsc-ID.sock`. Only our ids are UUIDs: what else runs under the same root is left alone.
+fn sandbox_id_in(name: &str) -> Option<String> {
+    let id = name.strip_prefix("runsc-").unwrap_or(name).get(..36)?;
+    Uuid::try_parse(id).ok().map(|_| id.to_owned())
+}
+
+/// Files that stay when a sandbox was killed from outside.
+fn remove_files_of(folder: &Path, id: &str) {
+    for name in names_in(folder).filter(|name| sandbox_id_in(&name.to_string_lossy()).as_deref() == Some(id)) {
+        let _ = fs::remove_file(folder.join(name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_with_our_ids_count() {
+        let id = "0f8fad5b-d9cb-469f-a165-70867728950e";
+        for name in [id.to_owned(), format!("{id}_sandbox:{id}.state"), format!("{id}_sandbox:{id}.lock"), format!("runsc-{id}.sock")] {
+            assert_eq!(sandbox_id_in(&name).as_deref(), Some(id), "{name}");
+        }
+        for name in ["", "bake-1", "runsc-bake.sock", "engine.sock", "éééééééééééééééééééé"] {
+            assert_eq!(sandbox_id_in(name), None, "{name}");
+        }
+    }
+}

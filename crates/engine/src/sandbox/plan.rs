@@ -1,0 +1,126 @@
+//! What a request for a sandbox comes down to. Everything that can be refused is refused here, before anything exists.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pandastack_protocol::lifecycle::UpdateLifecycle;
+use pandastack_protocol::sandbox::{CreateSandbox, DEFAULT_TEMPLATE};
+
+use super::host;
+use crate::engine::Inner;
+use crate::error::EngineError;
+use crate::store::{LOCAL_WORKSPACE, RowStatus, SandboxRow};
+use crate::template::Template;
+
+/// Most labels of one sandbox.
+const MAX_LABELS: usize = 64;
+/// Longest key of a label, in bytes.
+const MAX_KEY: usize = 256;
+/// Longest value of a label, in bytes.
+const MAX_VALUE: usize = 4096;
+/// Longest idle TTL, in seconds: ten years.
+const MAX_TTL_SECONDS: i64 = 10 * 365 * 86_400;
+
+/// A sandbox that can be made.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) template: Arc<Template>,
+    ttl_seconds: i64,
+    persistent: bool,
+    metadata: BTreeMap<String, String>,
+    created_at: String,
+}
+
+impl Plan {
+    /// Checks the request and finds the template.
+    pub(super) async fn of(request: CreateSandbox, engine: &Arc<Inner>) -> Result<Self, EngineError> {
+        if request.from_snapshot.is_some_and(|snapshot| !snapshot.is_empty()) {
+            return Err(EngineError::NotSupported("from_snapshot".to_owned()));
+        }
+        if request.volumes.is_some_and(|volumes| !volumes.is_empty()) {
+            return Err(EngineError::NotSupported("volumes".to_owned()));
+        }
+        let metadata = request.metadata.unwrap_or_default();
+        check_metadata(&metadata)?;
+        let ttl_seconds = request.ttl_seconds.unwrap_or(engine.config.default_ttl_seconds);
+        check_ttl(ttl_seconds)?;
+        let name = request.template.filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_TEMPLATE.to_owned());
+        let template = engine.find_template(&name).await?;
+        Ok(Self { template, ttl_seconds, persistent: request.persistent.unwrap_or(false), metadata, created_at: crate::clock::now_rfc3339() })
+    }
+
+    /// The row of the sandbox while it is made.
+    pub(super) fn row(&self, id: &str) -> SandboxRow {
+        SandboxRow {
+            id: id.to_owned(),
+            workspace: LOCAL_WORKSPACE.to_owned(),
+            template: self.template.name.clone(),
+            template_id: self.template.id.clone(),
+            status: RowStatus::Creating,
+            reason: None,
+            metadata: self.metadata.clone(),
+            ttl_seconds: self.ttl_seconds,
+            persistent: self.persistent,
+            cpu: host::cpus(),
+            memory_mb: host::memory_mb(),
+            boot_mode: None,
+            boot_ms: None,
+            created_at: self.created_at.clone(),
+            epoch: 0,
+        }
+    }
+}
+
+/// Checks a change of the lifecycle.
+pub(super) fn check_update(update: &UpdateLifecycle) -> Result<(), EngineError> {
+    update.ttl_seconds.map_or(Ok(()), check_ttl)
+}
+
+fn check_ttl(ttl_seconds: i64) -> Result<(), EngineError> {
+    if (0..=MAX_TTL_SECONDS).contains(&ttl_seconds) {
+        Ok(())
+    } else {
+        Err(EngineError::BadRequest(format!("ttl_seconds must be between 0 and {MAX_TTL_SECONDS}: `{ttl_seconds}`")))
+    }
+}
+
+fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), EngineError> {
+    if metadata.len() > MAX_LABELS {
+        return Err(EngineError::BadRequest(format!("too many metadata keys: at most {MAX_LABELS}")));
+    }
+    for (key, value) in metadata {
+        if key.is_empty() || key.len() > MAX_KEY {
+            return Err(EngineError::BadRequest(format!("metadata keys must have 1 to {MAX_KEY} bytes")));
+        }
+        if value.len() > MAX_VALUE {
+            return Err(EngineError::BadRequest(format!("metadata value too long, at most {MAX_VALUE} bytes: `{key}`")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_and_absurd_ttls_are_refused() {
+        assert!(check_ttl(0).is_ok() && check_ttl(3600).is_ok());
+        for ttl in [-1, i64::MIN, i64::MAX] {
+            let error = check_ttl(ttl).unwrap_err();
+            assert_eq!(error.status(), 400);
+            assert!(error.to_string().contains("ttl_seconds"), "{error}");
+        }
+    }
+
+    #[test]
+    fn metadata_has_limits() {
+        let label = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        assert!(check_metadata(&label(&"k".repeat(256), &"v".repeat(4096))).is_ok());
+        assert!(check_metadata(&label("", "v")).is_err());
+        assert!(check_metadata(&label(&"k".repeat(257), "v")).is_err());
+        assert!(check_metadata(&label("k", &"v".repeat(4097))).is_err());
+        let many = (0..65).map(|number| (number.to_string(), String::new())).collect();
+        assert!(check_metadata(&many).is_err());
+    }
+}
