@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-import traceback
 
 from IPython.core.async_helpers import _should_be_async
 
@@ -32,12 +31,14 @@ class Cell:
         try:
             with cell_environment(self._message.get("env") or {}), self._kernel.interrupts.active():
                 error = self._execute()
-                error = self._show_figures() or error
+                error = self._show_figures(error)
+                self._kernel.streams.flush()
         except BaseException as raised:  # a signal between two steps ends the cell, not the kernel
             error = error or raised
         if self._kernel.is_forked_child:
             end_forked_child(error)
         self._release_shell()
+        self._kernel.streams.restore()
         self._finish(error or self._format_error())
 
     def _prepare_shell(self) -> None:
@@ -76,12 +77,14 @@ class Cell:
             end_forked_child(error)
         return error
 
-    def _show_figures(self) -> BaseException | None:
+    def _show_figures(self, error: BaseException | None) -> BaseException | None:
         try:
             figures.show_all()
-        except Exception as error:
-            return error
-        return None
+        except Exception as figure_error:
+            if error is None:
+                return figure_error
+            errors.report(figure_error)
+        return error
 
     def _format_error(self) -> BaseException | None:
         """A value without any text is an error; one that only lacks a richer form is reported on stderr."""
@@ -89,7 +92,7 @@ class Cell:
         if failed and not self._outbox.has_main:
             return failed[0]
         for error in failed:
-            traceback.print_exception(error)
+            errors.report(error)
         return None
 
     def _finish(self, error: BaseException | None) -> None:
@@ -142,7 +145,7 @@ def end_forked_child(error: BaseException | None) -> None:
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
     elif error is not None:
-        traceback.print_exception(error)
+        errors.report(error)
         code = 1
     try:
         sys.stdout.flush()

@@ -1,12 +1,13 @@
 """Error messages: what a cell raised, as plain text that a model can read."""
 
 import os
+import sys
 import traceback
 
 from IPython.core.error import UsageError
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_HIDDEN_FILES = ("interactiveshell.py", "async_helpers.py", "displayhook.py")
+_HIDDEN_FILES = ("interactiveshell.py", "async_helpers.py", "displayhook.py", "compilerop.py", "formatters.py")
 _MAX_FRAMES = 100
 _MAX_VALUE_CHARACTERS = 1 << 20
 
@@ -21,6 +22,11 @@ def describe(error: BaseException, cell_name: str) -> dict:
     if line is not None:
         fields["line"] = line
     return fields
+
+
+def report(error: BaseException) -> None:
+    """Writes an error that belongs to no cell, or not to its end, to stderr."""
+    print(describe(error, "")["text"], file=sys.stderr)
 
 
 def _value(error: BaseException) -> str:
@@ -46,13 +52,16 @@ def _chunks(error: BaseException, name: str, value: str) -> list[str]:
 
 
 def _hide_frames(summary, seen: set[int]) -> None:
-    if summary is None or id(summary) in seen:
+    if summary is None or summary.stack is None or id(summary) in seen:
         return
     seen.add(id(summary))
     shown = [frame for frame in summary.stack if not _is_hidden(frame.filename)]
     if len(shown) > _MAX_FRAMES and not _is_plain_recursion(shown):
         shown = _shortened(shown)
+    # Without frames there is no header either, as Python prints a syntax error.
     summary.stack[:] = shown
+    if not shown:
+        summary.stack = None
     for other in (summary.__cause__, summary.__context__, *(getattr(summary, "exceptions", None) or ())):
         _hide_frames(other, seen)
 

@@ -5,9 +5,8 @@ import atexit
 import contextvars
 import os
 import signal
-import sys
-import traceback
 
+from . import errors, plotly_figures
 from .cell import Cell
 from .channel import Channel
 from .event_loop import SessionLoop, standing
@@ -34,6 +33,7 @@ class Kernel:
         self._closed = False
         self._cells = 0
         self._process = os.getpid()
+        self._renderer_end: asyncio.TimerHandle | None = None
 
     def serve(self) -> None:
         """Answers messages until the agent closes the socket. Does not return."""
@@ -50,8 +50,8 @@ class Kernel:
         while not self._messages and not self._closed:
             try:
                 self.loop.run_forever()
-            except BaseException:  # a background task of the user must not end the kernel
-                traceback.print_exc()
+            except BaseException as error:  # a background task of the user must not end the kernel
+                errors.report(error)
         return self._messages.pop(0) if self._messages else None
 
     def _on_readable(self) -> None:
@@ -70,8 +70,12 @@ class Kernel:
                 self.streams.restore()
                 self.interrupts.install()
                 Cell(self, message, f"<cell {self._cells}>").run()
+                self._end_renderer_when_idle()
             case "configure":
                 self._configure(message)
+            case "quiesce":
+                plotly_figures.end_renderer()
+                self.channel.send({"type": "quiesced"})
 
     def _configure(self, message: dict) -> None:
         apply_environment(message.get("env") or {})
@@ -80,6 +84,13 @@ class Kernel:
         if message.get("reseed"):
             reseed()
         self.channel.send({"type": "configured"})
+
+    def _end_renderer_when_idle(self) -> None:
+        if self._renderer_end is not None:
+            self._renderer_end.cancel()
+            self._renderer_end = None
+        if plotly_figures.renderer_is_running():
+            self._renderer_end = self.loop.call_later(plotly_figures.IDLE_SECONDS, plotly_figures.end_renderer)
 
     def run_sync(self, function):
         """Calls `function` in the context of the session, with the loop standing still."""
@@ -97,12 +108,12 @@ class Kernel:
         while not task.done():
             try:
                 self.loop.run_until_complete(task)
-            except BaseException:
+            except BaseException as error:
                 if self.interrupts.count:
                     self._cancel(task)
                     raise
                 if not task.done():
-                    traceback.print_exc()
+                    errors.report(error)
         return task.result()
 
     def _cancel(self, task: asyncio.Task) -> None:

@@ -48,6 +48,8 @@ def json_safe(value, depth: int = 0):
         return value
     if isinstance(value, int):
         return int(value)
+    if type(value).__name__ == "NAType":
+        return None
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if depth >= _MAX_DEPTH:

@@ -1,20 +1,24 @@
 """The IPython shell of a kernel: no terminal, nothing on disk, values and errors as data."""
 
 import ast
+import contextlib
+import gc
+import inspect
 import linecache
 import re
 import sys
 import tempfile
-import traceback
 
 import IPython
 from IPython.core import interactiveshell
 from IPython.core.compilerop import CachingCompiler
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.profiledir import ProfileDir
+from IPython.utils.text import LSString, SList
 from traitlets import Type
 from traitlets.config import Config
 
+from . import commands, errors, figures
 from .display import ResultPublisher, ValueHook
 
 
@@ -35,7 +39,8 @@ class CellCompiler(CachingCompiler):
 
     def parse_early(self, source: str) -> ast.AST:
         """Parses a cell and keeps the tree for the `ast_parse` that follows."""
-        tree = super().ast_parse(source, self.cell_name)
+        with _collector_off():
+            tree = super().ast_parse(source, self.cell_name)
         self._parsed = (source, self.flags, tree)
         return tree
 
@@ -45,6 +50,18 @@ class CellCompiler(CachingCompiler):
         if parsed is not None and parsed[:2] == (source, self.flags) and symbol == "exec":
             return parsed[2]
         return super().ast_parse(source, filename, symbol)
+
+
+@contextlib.contextmanager
+def _collector_off():
+    # The trees of large cells are millions of objects, none of them garbage.
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _source_lines(source: str) -> list[str]:
@@ -75,10 +92,13 @@ class KernelShell(InteractiveShell):
         super().__init__(config=_config(), **kwargs)
         self._standard_transforms = _transforms(self)
 
+    def init_ipython_dir(self, ipython_dir):
+        """A temporary folder in place of ~/.ipython."""
+        self.ipython_dir = tempfile.mkdtemp(prefix="ipython-")
+
     def init_profile_dir(self, profile_dir):
-        """A temporary folder in place of ~/.ipython/profile_default."""
-        self._profile_folder = tempfile.TemporaryDirectory(prefix="ipython-")
-        self.profile_dir = ProfileDir(location=self._profile_folder.name)
+        """The same folder."""
+        self.profile_dir = ProfileDir(location=self.ipython_dir)
 
     def init_user_ns(self):
         """The names a cell can use from the start."""
@@ -86,6 +106,20 @@ class KernelShell(InteractiveShell):
         exiter = Exiter()
         for name in ("exit", "quit"):
             self.user_ns[name] = self.user_ns_hidden[name] = exiter
+
+    def system(self, cmd):
+        """`!cmd`: exit code in `_exit_code`."""
+        self.user_ns["_exit_code"] = commands.run(self.var_expand(cmd, depth=1))
+
+    def getoutput(self, cmd, split=True, depth=0):
+        """`x = !cmd`: the lines of the output, or with `split=False` its text."""
+        output = commands.output(self.var_expand(cmd, depth=depth + 1))
+        return SList(output.splitlines()) if split else LSString(output)
+
+    def enable_matplotlib(self, gui=None):
+        """`%matplotlib …`: the backend of the kernel, whatever is named."""
+        figures.select_backend()
+        return "inline", figures.BACKEND
 
     def ask_exit(self):
         """Ends the cell."""
@@ -101,7 +135,8 @@ class KernelShell(InteractiveShell):
             if _transforms(self) == self._standard_transforms and not self._may_be_magic(source):
                 self.compile.parse_early(source)
                 return source, None
-        except Exception:  # noqa: S110 - the careful way below reports what is wrong
+        except Exception:
+            # The way below is slower and reports what is wrong.
             pass
         try:
             return self.transform_cell(code), None
@@ -115,6 +150,27 @@ class KernelShell(InteractiveShell):
         word = re.match(r"\w+", line)
         return word is not None and self.find_line_magic(word.group()) is not None
 
+    async def run_ast_nodes(self, nodelist, cell_name, interactivity="last_expr", compiler=compile, result=None):
+        """As in IPython, but all statements before a last expression are compiled and run as one.
+
+        Where that does not compile, IPython's way reports it: statement by statement.
+        """
+        head = nodelist[:-1] if nodelist and isinstance(nodelist[-1], ast.Expr) else nodelist
+        if interactivity == "last_expr" and len(head) > 1:
+            code = self._compiled(head, cell_name, compiler)
+            if code is not None:
+                if await self.run_code(code, result, async_=bool(code.co_flags & inspect.CO_COROUTINE)):
+                    return True
+                nodelist = nodelist[len(head) :]
+        return await super().run_ast_nodes(nodelist, cell_name, interactivity, compiler, result)
+
+    def _compiled(self, nodes: list[ast.stmt], cell_name: str, compiler):
+        try:
+            with compiler.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if self.autoawait else 0):
+                return compiler(ast.Module(nodes, []), cell_name, "exec")
+        except Exception:
+            return None
+
     def showtraceback(self, exc_tuple=None, filename=None, tb_offset=None, exception_only=False,
                       running_compiled_code=False):  # fmt: skip
         """Errors of the cell are in its result; errors of formatters are kept; others go to stderr."""
@@ -124,7 +180,7 @@ class KernelShell(InteractiveShell):
         if self.cell_running:
             self.format_errors.append(error)
         else:
-            traceback.print_exception(error)
+            errors.report(error)
 
     def showsyntaxerror(self, filename=None, running_compiled_code=False):
         """As `showtraceback`."""

@@ -1,5 +1,6 @@
 """Descriptors 0, 1 and 2 of a kernel, and the sys.stdout and sys.stderr on top of them."""
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -72,7 +73,7 @@ class Streams:
             if _identity(number) != self._identities[number]:
                 os.dup2(spare, number, inheritable=True)
         if self.stdin is None or self.stdin.closed:
-            self.stdin = open(0, encoding="utf-8", closefd=False)
+            self.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
         if self.stdout is None or self.stdout.closed:
             self.stdout = _text_stream(1, "<stdout>")
         if self.stderr is None or self.stderr.closed:
@@ -83,7 +84,8 @@ class Streams:
 
     def flush(self) -> None:
         """Writes out what a replaced sys.stdout or the C library still holds."""
-        for stream, own in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
+        for name, own in (("stdout", self.stdout), ("stderr", self.stderr)):
+            stream = getattr(sys, name, own)
             if stream is not own:
                 _flush_foreign(stream)
         if self._libc_stdout is not None:
@@ -92,10 +94,9 @@ class Streams:
 
 
 def _flush_foreign(stream) -> None:
-    try:
+    # An object of the user that cannot flush has nothing for us.
+    with contextlib.suppress(Exception):
         stream.flush()
-    except Exception:  # noqa: S110 - an object of the user that cannot flush has nothing for us
-        pass
 
 
 def _libc_stdout():

@@ -3,8 +3,10 @@
 import contextlib
 import gc
 import importlib
+import os
 import sys
 
+from . import commands, figures, plotly_figures, prompts, tables
 from .event_loop import allow_nested_runs
 from .shell import KernelShell, silence_exit_hint
 
@@ -18,10 +20,40 @@ def warm_shell() -> KernelShell:
             importlib.import_module(library)
     allow_nested_runs()
     silence_exit_hint()
+    prompts.install()
     sys.argv = [""]
-    sys.path[0:1] = [""]
+    _replace_first_path()
     shell = KernelShell.instance()
+    for part in (figures, tables, plotly_figures, commands):
+        part.install(shell)
+    _rehearse(shell)
     return shell
+
+
+def _replace_first_path() -> None:
+    # `python -m` has put the zygote's own folder there; a kernel imports from where it is.
+    if sys.path and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]
+    sys.path.insert(0, "")
+
+
+def _rehearse(shell: KernelShell) -> None:
+    """Draws a plot and formats a table, so that what they import and cache is there for every kernel."""
+    with contextlib.suppress(ImportError):
+        import pandas
+
+        shell.display_formatter.format(pandas.DataFrame({"a": [1, 2.5]}))
+    with contextlib.suppress(ImportError):
+        from matplotlib import pyplot
+
+        figure, axes = pyplot.subplots()
+        axes.plot([0, 1], [0, 1], label="a")
+        axes.legend()
+        shell.display_formatter.format(figure)
+        pyplot.close("all")
+    coroutine = shell.run_cell_async("1 + 1", store_history=False, silent=True, transformed_cell="1 + 1\n")
+    with contextlib.suppress(StopIteration):
+        coroutine.send(None)
 
 
 def freeze() -> None:
