@@ -1,5 +1,6 @@
 //! The local engine: gVisor sandboxes on this machine behind the `/v1` API.
 
+pub mod access;
 pub mod clock;
 pub mod doctor;
 pub mod egress;
@@ -7,7 +8,13 @@ pub mod engine;
 pub mod error;
 pub mod guest;
 pub mod home;
+mod request;
+pub mod router;
+pub mod routes;
 pub mod runsc;
 mod sandbox;
+pub mod server;
+mod socket;
 pub mod store;
 pub mod template;
+pub mod usage;

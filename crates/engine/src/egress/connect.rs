@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use super::upstream::UpstreamProxy;
 
 /// Asks `proxy`, which is connected by `stream`, for a tunnel to `host`.
-pub async fn through(stream: TcpStream, proxy: &UpstreamProxy, host: &str, port: u16) -> io::Result<TokioIo<Upgraded>> {
+pub(super) async fn through(stream: TcpStream, proxy: &UpstreamProxy, host: &str, port: u16) -> io::Result<TokioIo<Upgraded>> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     tokio::spawn(connection.with_upgrades());
     let authority = if host.contains(':') && !host.starts_with('[') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };

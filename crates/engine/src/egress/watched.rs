@@ -10,19 +10,19 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Counts the bytes that pass.
-pub struct Watched<S> {
+pub(super) struct Watched<S> {
     stream: S,
     bytes: Arc<AtomicU64>,
 }
 
 /// Tells when a [`Watched`] stream rests.
-pub struct Watch {
+pub(super) struct Watch {
     bytes: Arc<AtomicU64>,
 }
 
 impl<S> Watched<S> {
     /// Wraps a stream.
-    pub fn new(stream: S) -> (Self, Watch) {
+    pub(super) fn new(stream: S) -> (Self, Watch) {
         let bytes = Arc::new(AtomicU64::new(0));
         (Self { stream, bytes: bytes.clone() }, Watch { bytes })
     }
@@ -30,7 +30,7 @@ impl<S> Watched<S> {
 
 impl Watch {
     /// Returns once no byte has passed for `limit`, at most half of `limit` late.
-    pub async fn idle_for(&self, limit: Duration) {
+    pub(super) async fn idle_for(&self, limit: Duration) {
         let mut seen = self.bytes.load(Ordering::Relaxed);
         let mut still = 0;
         while still < 2 {
