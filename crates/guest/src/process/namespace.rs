@@ -1,0 +1,170 @@
+//! The inner PID namespace and its init.
+//!
+//! Whatever runs for the user lives there. Its init mounts a `/proc` that shows nothing else, adopts orphans, and carries out the
+//! agent's signals and limits for processes that the agent knows by their inner pid only.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sched::{CloneFlags, setns};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, pipe2};
+use pandastack_guest_protocol::hello::Limits;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+
+use super::children::{Children, Ended};
+
+/// What the init is asked to do: `kill(pid, first)`, or a limit of `pid` set to `first`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Order {
+    verb: u32,
+    pid: i32,
+    value: u64,
+}
+
+const ORDER: usize = size_of::<Order>();
+
+/// Any other verb is a resource of `prlimit`.
+const KILL: u32 = u32::MAX;
+
+/// A living inner namespace.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    init: Pid,
+    orders: File,
+    ended: Mutex<oneshot::Receiver<Ended>>,
+}
+
+impl Namespace {
+    /// Starts the init of a new namespace. The calling thread must not have entered a namespace before.
+    pub(super) fn create(children: &Children) -> nix::Result<Self> {
+        let (orders_in_init, orders) = pipe2(OFlag::O_CLOEXEC)?;
+        let (prepared, prepared_in_init) = pipe2(OFlag::O_CLOEXEC)?;
+        let (init, ended) = children.fork_registered(|| {
+            // SAFETY: like fork, with a namespace; the child runs `serve`, which allocates nothing.
+            let pid = unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_NEWPID | libc::SIGCHLD, 0, 0, 0, 0) };
+            match Errno::result(pid)? {
+                0 => serve(&orders_in_init, &prepared_in_init, [orders.as_raw_fd(), prepared.as_raw_fd()]),
+                pid => Ok(Pid::from_raw(pid as i32)),
+            }
+        })?;
+        drop((orders_in_init, prepared_in_init));
+        read_outcome(prepared)?;
+        fcntl(&orders, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        Ok(Self { init, orders: File::from(orders), ended: Mutex::new(ended) })
+    }
+
+    /// Makes all further children of the calling thread members of the namespace. The thread can then start no threads.
+    pub(super) fn enter(&self) -> nix::Result<()> {
+        // SAFETY: a plain system call; the descriptor it gives is owned by nobody else.
+        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, self.init.as_raw(), 0) };
+        let descriptor = Errno::result(descriptor)? as i32;
+        // SAFETY: just opened.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
+        setns(descriptor, CloneFlags::CLONE_NEWPID)
+    }
+
+    /// False once the init has ended, and with it everything in the namespace.
+    pub(crate) fn is_alive(&self) -> bool {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(ended.try_recv(), Err(TryRecvError::Empty))
+    }
+
+    /// Sends a signal to a process by its inner pid. Not heard from again: the process may be gone.
+    pub(crate) fn kill(&self, inner_pid: i32, signal: Signal) {
+        self.order(Order { verb: KILL, pid: inner_pid, value: signal as u64 });
+    }
+
+    /// Sets the limits of a running process by its inner pid.
+    pub(crate) fn limit(&self, inner_pid: i32, limits: &Limits) {
+        for (resource, value) in resources(limits) {
+            self.order(Order { verb: resource, pid: inner_pid, value });
+        }
+    }
+
+    fn order(&self, order: Order) {
+        // Root inside may have stopped the init.
+        let _ = kill(self.init, Signal::SIGCONT);
+        let mut bytes = [0; ORDER];
+        bytes[..4].copy_from_slice(&order.verb.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&order.pid.to_ne_bytes());
+        bytes[8..].copy_from_slice(&order.value.to_ne_bytes());
+        let _ = (&self.orders).write_all(&bytes);
+    }
+}
+
+/// Resource numbers and values of the limits that are set.
+pub(super) fn resources(limits: &Limits) -> impl Iterator<Item = (u32, u64)> {
+    [
+        (libc::RLIMIT_AS as u32, limits.memory_bytes),
+        (libc::RLIMIT_NPROC as u32, limits.processes),
+        (libc::RLIMIT_NOFILE as u32, limits.open_files),
+    ]
+    .into_iter()
+    .filter(|(_, value)| *value > 0)
+}
+
+fn read_outcome(prepared: OwnedFd) -> nix::Result<()> {
+    let mut number = [0; 4];
+    match File::from(prepared).read_exact(&mut number) {
+        Ok(()) if number == [0; 4] => Ok(()),
+        Ok(()) => Err(Errno::from_raw(i32::from_ne_bytes(number))),
+        Err(_) => Err(Errno::ECHILD),
+    }
+}
+
+/// The init. Allocates nothing and takes no lock: it is a fork of one thread of many.
+fn serve(orders: &OwnedFd, prepared: &OwnedFd, unused: [i32; 2]) -> ! {
+    let outcome = prepare().err().map_or(0, |error| error as i32).to_ne_bytes();
+    // SAFETY: plain system calls on descriptors and buffers that live as long as this process.
+    unsafe {
+        for descriptor in unused {
+            libc::close(descriptor);
+        }
+        libc::write(prepared.as_raw_fd(), outcome.as_ptr().cast(), outcome.len());
+        libc::close(prepared.as_raw_fd());
+        loop {
+            let mut bytes = [0_u8; ORDER];
+            match libc::read(orders.as_raw_fd(), bytes.as_mut_ptr().cast(), ORDER) {
+                0 => libc::_exit(0),
+                length if length == ORDER as isize => carry_out(&bytes),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn carry_out(bytes: &[u8; ORDER]) {
+    let [a, b, c, d, e, f, g, h, value @ ..] = *bytes;
+    let (verb, pid, value) = (u32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]), u64::from_ne_bytes(value));
+    // SAFETY: plain system calls.
+    unsafe {
+        if verb == KILL {
+            libc::kill(pid, value as i32);
+        } else {
+            let limit = libc::rlimit64 { rlim_cur: value, rlim_max: value };
+            libc::prlimit64(pid, verb as _, &raw const limit, std::ptr::null_mut());
+        }
+    }
+}
+
+fn prepare() -> Result<(), Errno> {
+    // SAFETY: plain system calls with constant strings.
+    unsafe {
+        libc::setsid();
+        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        libc::umount2(c"/proc".as_ptr(), libc::MNT_DETACH);
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        Errno::result(libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null()))?;
+    }
+    Ok(())
+}

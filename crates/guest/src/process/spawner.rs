@@ -1,0 +1,191 @@
+//! The thread that starts programs in the inner namespace.
+//!
+//! A thread whose children belong to another PID namespace can start no threads, so this one does nothing else. If the namespace
+//! dies (root inside can kill its init), the next start makes a new one with a new thread.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{ForkResult, Pid, fork, pipe2};
+use pandastack_guest_protocol::exec::FailureCode;
+use thiserror::Error;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+
+use super::children::{Children, Ended};
+use super::launch::{Pointers, Step, become_program};
+use super::namespace::Namespace;
+use super::program::{Program, shorten};
+use crate::refusal::Refusal;
+
+/// A started program, leader of its own session and process group. The group is killed if this is dropped before the program has ended.
+#[derive(Debug)]
+pub(crate) struct Child {
+    /// Pid as the agent sees it.
+    pid: Pid,
+    /// Resolves once the process has ended.
+    pub(crate) ended: oneshot::Receiver<Ended>,
+}
+
+impl Child {
+    /// Signals the whole process group. False if there is none any more.
+    pub(crate) fn signal_group(&self, signal: Option<Signal>) -> bool {
+        killpg(self.pid, signal) != Err(Errno::ESRCH)
+    }
+}
+
+/// A request that was given up while its program started leaves no process behind.
+impl Drop for Child {
+    fn drop(&mut self) {
+        if matches!(self.ended.try_recv(), Err(TryRecvError::Empty)) {
+            self.signal_group(Some(Signal::SIGKILL));
+        }
+    }
+}
+
+/// A program could not be started.
+#[derive(Debug, Clone, Error)]
+pub(crate) enum StartError {
+    /// No process could be made.
+    #[error("no process could be started: {}", .0.desc())]
+    Fork(Errno),
+    /// The working directory cannot be used.
+    #[error("working directory cannot be used: `{path}`: {}", error.desc())]
+    Cwd { path: String, error: Errno },
+    /// The program cannot be executed.
+    #[error("cannot execute: `{program}`: {}", error.desc())]
+    Exec { program: String, error: Errno },
+    /// User, limits or descriptors could not be set.
+    #[error("cannot prepare the process: {}", .0.desc())]
+    Setup(Errno),
+}
+
+impl From<StartError> for Refusal {
+    fn from(error: StartError) -> Self {
+        let code = match error {
+            StartError::Fork(_) | StartError::Exec { error: Errno::ENOMEM | Errno::EAGAIN, .. } => FailureCode::Exhausted,
+            StartError::Cwd { .. } | StartError::Exec { .. } => FailureCode::BadRequest,
+            StartError::Setup(_) => FailureCode::Internal,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+type Reply = oneshot::Sender<Result<Child, StartError>>;
+
+struct Worker {
+    requests: mpsc::Sender<(Program, Reply)>,
+    namespace: Arc<Namespace>,
+}
+
+/// Starts programs.
+pub(crate) struct Spawner {
+    children: Arc<Children>,
+    worker: Mutex<Option<Worker>>,
+}
+
+impl Spawner {
+    pub(crate) fn new(children: Arc<Children>) -> Self {
+        Self { children, worker: Mutex::new(None) }
+    }
+
+    /// The living namespace; a new one if the last has died.
+    pub(crate) fn namespace(&self) -> Result<Arc<Namespace>, StartError> {
+        self.with_worker(|worker| Arc::clone(&worker.namespace))
+    }
+
+    /// Starts a program.
+    pub(crate) async fn start(&self, program: Program) -> Result<Child, StartError> {
+        let (reply, answer) = oneshot::channel();
+        let requests = self.with_worker(|worker| worker.requests.clone())?;
+        requests.send((program, reply)).map_err(|_| StartError::Fork(Errno::ECHILD))?;
+        answer.await.unwrap_or(Err(StartError::Fork(Errno::ECHILD)))
+    }
+
+    fn with_worker<T>(&self, use_worker: impl FnOnce(&Worker) -> T) -> Result<T, StartError> {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let living = match worker.take() {
+            Some(living) if living.namespace.is_alive() => living,
+            _ => start_worker(Arc::clone(&self.children)).map_err(StartError::Fork)?,
+        };
+        Ok(use_worker(worker.insert(living)))
+    }
+}
+
+fn start_worker(children: Arc<Children>) -> nix::Result<Worker> {
+    let (ready, outcome) = mpsc::channel();
+    let (requests, receiver) = mpsc::channel();
+    let run = move || match prepare(&children) {
+        Ok((namespace, stdin)) => {
+            let _ = ready.send(Ok(namespace));
+            serve(&children, &receiver, stdin.as_raw_fd());
+        }
+        Err(error) => drop(ready.send(Err(error))),
+    };
+    std::thread::Builder::new().name("spawner".into()).spawn(run).map_err(|_| Errno::EAGAIN)?;
+    let namespace = outcome.recv().unwrap_or(Err(Errno::ECHILD))?;
+    Ok(Worker { requests, namespace })
+}
+
+fn prepare(children: &Children) -> nix::Result<(Arc<Namespace>, File)> {
+    let namespace = Arc::new(Namespace::create(children)?);
+    namespace.enter()?;
+    let stdin = File::open("/dev/null").map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))?;
+    Ok((namespace, stdin))
+}
+
+fn serve(children: &Children, requests: &mpsc::Receiver<(Program, Reply)>, stdin: RawFd) {
+    while let Ok((program, reply)) = requests.recv() {
+        let _ = reply.send(start(children, &program, stdin));
+    }
+}
+
+fn start(children: &Children, program: &Program, stdin: RawFd) -> Result<Child, StartError> {
+    let (outcome, report) = report_pipe().map_err(StartError::Fork)?;
+    let pointers = Pointers::new(program);
+    let forked = children.fork_registered(|| {
+        // SAFETY: the child makes only system calls until it executes or ends.
+        match unsafe { fork() }? {
+            ForkResult::Child => become_program(program, &pointers, stdin, report.as_raw_fd()),
+            ForkResult::Parent { child } => Ok(child),
+        }
+    });
+    let (pid, ended) = forked.map_err(StartError::Fork)?;
+    drop(report);
+    match read_report(outcome) {
+        None => Ok(Child { pid, ended }),
+        Some(failure) => Err(explain(program, failure)),
+    }
+}
+
+/// The write end lies above all descriptors that the child replaces.
+fn report_pipe() -> nix::Result<(OwnedFd, OwnedFd)> {
+    let (outcome, report) = pipe2(OFlag::O_CLOEXEC)?;
+    let report = fcntl(&report, FcntlArg::F_DUPFD_CLOEXEC(10))?;
+    // SAFETY: just duplicated.
+    Ok((outcome, unsafe { OwnedFd::from_raw_fd(report) }))
+}
+
+/// `None`: the pipe was closed by a successful exec.
+fn read_report(outcome: OwnedFd) -> Option<(Step, Errno)> {
+    let mut message = [0; 5];
+    File::from(outcome).read_exact(&mut message).ok()?;
+    let [step, number @ ..] = message;
+    Some((Step::from_byte(step), Errno::from_raw(i32::from_ne_bytes(number))))
+}
+
+fn explain(program: &Program, (step, error): (Step, Errno)) -> StartError {
+    match step {
+        Step::Cwd => StartError::Cwd { path: shorten(&program.cwd.to_string_lossy()), error },
+        Step::Exec => {
+            let program = program.argv.first().map_or_else(String::new, |name| shorten(&name.to_string_lossy()));
+            StartError::Exec { program, error }
+        },
+        Step::Setup | Step::User => StartError::Setup(error),
+    }
+}

@@ -1,0 +1,8 @@
+//! The agent as the engine sees it: run as pid 1 of a PID and mount namespace of the host.
+
+mod context;
+mod exec;
+mod file;
+mod harness;
+mod isolation;
+mod record;
