@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -86,6 +87,8 @@ pub(crate) struct Inner {
     pub(crate) verified: VerifiedTemplates,
     /// Restores at once: more would only slow each other down.
     pub(crate) starting: Semaphore,
+    /// Sandboxes being made.
+    pub(crate) creating: AtomicUsize,
     /// Everything that runs in the background.
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the engine is about to close.
@@ -135,6 +138,7 @@ impl Engine {
             blanks: BlankPool::default(),
             verified: VerifiedTemplates::default(),
             starting: Semaphore::new(processors.max(2)),
+            creating: AtomicUsize::new(0),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             opened: Instant::now(),
@@ -227,7 +231,6 @@ impl Engine {
 
     /// What `engine status` shows.
     pub async fn status(&self) -> Result<EngineStatus, EngineError> {
-        let rows = self.inner.store.sandboxes().await?;
         let config = &self.inner.config;
         Ok(EngineStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -236,7 +239,7 @@ impl Engine {
             runsc: format!("{} ({})", config.runsc.path.display(), config.runsc.version.as_str()),
             uptime_seconds: self.inner.opened.elapsed().as_secs(),
             running: self.inner.sandboxes().len(),
-            creating: rows.iter().filter(|row| row.status == RowStatus::Creating).count(),
+            creating: self.inner.creating.load(Ordering::Relaxed),
             blank: self.inner.blanks.len(),
         })
     }

@@ -17,3 +17,6 @@ pub use client::{FileContent, GuestClient};
 pub use connection::Connection;
 pub use frame_stream::FrameStream;
 pub use request::EgressStream;
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Making a sandbox.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
@@ -51,7 +52,9 @@ impl Inner {
         let (caller, answer) = oneshot::channel();
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
+            engine.creating.fetch_add(1, Ordering::Relaxed);
             let made = engine.make_sandbox(&plan, &caller).await;
+            engine.creating.fetch_sub(1, Ordering::Relaxed);
             let unclaimed = made.map(|sandbox| Unclaimed { engine: Arc::clone(&engine), sandbox: Some(sandbox) });
             engine.refill_blanks(&plan.template);
             let _ = caller.send(unclaimed);

@@ -22,7 +22,10 @@ impl Inner {
         let (engine, name) = (Arc::clone(self), name.to_owned());
         let found = tokio::task::spawn_blocking(move || {
             let template = template::find(&engine.config.home, &name)?;
-            template.verify_fits(&engine.config.home.templates().join(&template.id), engine.config.runsc.version.as_str())?;
+            // The folder may be reached through a link.
+            let folder = engine.config.home.templates().join(&template.id);
+            let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
+            template.verify_fits(&folder, engine.config.runsc.version.as_str())?;
             let mut verified = engine.verified.0.lock().unwrap_or_else(PoisonError::into_inner);
             if !verified.contains(&template.id) {
                 template.verify_checkpoint()?;
