@@ -69,9 +69,12 @@ pub async fn build(options: &BuildOptions<'_>, warm_up: &impl WarmUp, progress: 
     progress("packing the root image");
     let work = work_folder(home)?;
     create_private(&folder).map_err(TemplateError::file("make folder", &folder))?;
-    build_image(&base.join("rootfs"), &additions, &work, &folder.join("rootfs.erofs"), &steps).await?;
-    remove(&work)?;
-    finish(home, options.runsc, &origin, warm_up, progress).await
+    let made = async {
+        build_image(&base.join("rootfs"), &additions, &work, &folder.join("rootfs.erofs"), &steps).await?;
+        remove(&work)?;
+        finish(home, options.runsc, &origin, warm_up, progress).await
+    };
+    or_remove(&folder, made.await)
 }
 
 /// Makes a template from the root image of another home; needs no root. The image is linked if it can be, else copied.
@@ -96,9 +99,17 @@ pub async fn import(home: &Home, runsc: &FoundRunsc, image: &Path, warm_up: &imp
     let own = folder.join("rootfs.erofs");
     if fs::hard_link(image, &own).is_err() {
         progress("copying the image");
-        tokio::fs::copy(image, &own).await.map_err(TemplateError::file("copy", image))?;
+        or_remove(&folder, tokio::fs::copy(image, &own).await.map_err(TemplateError::file("copy", image)))?;
     }
-    finish(home, runsc, &origin, warm_up, progress).await
+    or_remove(&folder, finish(home, runsc, &origin, warm_up, progress).await)
+}
+
+/// After a failure removes the folder of what did not become a template.
+fn or_remove<T>(folder: &Path, outcome: Result<T, TemplateError>) -> Result<T, TemplateError> {
+    if outcome.is_err() {
+        remove(folder)?;
+    }
+    outcome
 }
 
 /// What a template comes from.

@@ -104,7 +104,7 @@ pub(crate) fn without_credentials(line: &str) -> String {
 }
 
 /// Bytes free for this process on the disk of `folder`, or of its nearest parent that exists.
-pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+pub fn free_bytes(folder: &Path) -> Option<u64> {
     let existing = folder.ancestors().find(|path| path.exists())?;
     let disk = nix::sys::statvfs::statvfs(existing).ok()?;
     Some(disk.blocks_available() * disk.fragment_size())

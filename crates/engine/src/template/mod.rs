@@ -23,7 +23,7 @@ pub use build::{BuildOptions, Progress, build, import};
 pub use cpu::cpu_features;
 pub use definition::{Definition, resolve_name};
 pub use error::TemplateError;
-pub use host::{BUILD_COMMANDS, is_real_root, missing_commands};
+pub use host::{BUILD_COMMANDS, free_bytes, is_real_root, missing_commands};
 pub use metadata::Template;
 pub use store::{find, list, prune};
 pub use warm::{RecordWarmUp, WarmUp};
