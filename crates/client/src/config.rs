@@ -55,6 +55,7 @@ pub struct Config {
     pub endpoint: Endpoint,
     /// The address as the caller knows it, without trailing slashes.
     pub api_url: String,
+    refusal: Option<&'static str>,
     /// The key, if there is one.
     pub api_key: Option<String>,
     /// Time limit of a call.
@@ -86,9 +87,18 @@ impl Config {
     /// Completes `options` from the environment and the configuration file.
     ///
     /// # Errors
-    /// `auth` if neither a server nor a key is named, `invalid_option` for an address that is none.
+    /// `invalid_option` for an address or a key that is none. That neither a server nor a key is named is not an error yet: see
+    /// [`Self::check`].
     pub fn resolve(options: ClientOptions) -> Result<Self> {
         Self::resolve_with(options, &|name| std::env::var(name).ok(), config_file)
+    }
+
+    /// Refuses to send anything if neither a server nor a key was named.
+    ///
+    /// # Errors
+    /// `auth`, and the text names both ways out.
+    pub fn check(&self) -> Result<()> {
+        self.refusal.map_or(Ok(()), |text| Err(Error::new(ErrorCode::Auth, text)))
     }
 
     fn resolve_with(
@@ -101,13 +111,12 @@ impl Config {
         let file = if url.is_some() && key.is_some() { ConfigFile::default() } else { file() };
         let key = key.or_else(|| set(file.token)).or_else(|| set(file.api_key_camel)).or_else(|| set(file.api_key));
         let url = url.or_else(|| set(file.api_url_camel)).or_else(|| set(file.api_url));
-        if url.is_none() && key.is_none() {
-            return Err(Error::new(ErrorCode::Auth, NO_KEY));
-        }
+        let refusal = (url.is_none() && key.is_none()).then_some(NO_KEY);
         let api_url = url.unwrap_or_else(|| HOSTED_URL.to_owned()).trim_end_matches('/').to_owned();
         Ok(Self {
             endpoint: Endpoint::parse(&api_url)?,
             api_url,
+            refusal,
             api_key: checked_key(key)?,
             timeout: options.timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
             capacity_wait: options.capacity_wait_ms.map_or(DEFAULT_CAPACITY_WAIT, Duration::from_millis),
@@ -191,7 +200,8 @@ mod tests {
 
     #[test]
     fn no_server_and_no_key_names_both_ways_out() {
-        let error = resolve(ClientOptions::default(), &[("PANDASTACK_API", ""), ("PANDASTACK_API_KEY", " ")], "{}").err().unwrap();
+        let config = resolve(ClientOptions::default(), &[("PANDASTACK_API", ""), ("PANDASTACK_API_KEY", " ")], "{}").unwrap();
+        let error = config.check().err().unwrap();
         assert_eq!(error.code(), ErrorCode::Auth);
         assert!(error.message().contains("PANDASTACK_API_KEY") && error.message().contains("PANDASTACK_API=local"));
     }

@@ -147,6 +147,7 @@ impl Client {
     }
 
     fn filled(&self, request: &Request, client: &reqwest::Client, base: &url::Url) -> Result<reqwest::Request> {
+        self.config.check()?;
         let mut builder = client.request(request.method.clone(), request.url(base)?);
         if let Some(key) = self.config.api_key.as_ref().filter(|_| !request.names_its_key()) {
             builder = builder.bearer_auth(key);

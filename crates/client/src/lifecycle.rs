@@ -12,7 +12,7 @@ impl Client {
     /// # Errors
     /// `not_found` for an unknown id.
     pub async fn lifecycle(&self, sandbox: &str) -> Result<LifecycleInfo> {
-        self.settled(sandbox, async || self.json(Request::get(&["sandboxes", sandbox, "lifecycle"])).await).await
+        self.json_about(sandbox, Request::get(&["sandboxes", sandbox, "lifecycle"])).await
     }
 
     /// Changes TTL or persistence.

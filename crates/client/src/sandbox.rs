@@ -50,7 +50,7 @@ impl Client {
     /// # Errors
     /// `not_found` for an unknown id.
     pub async fn get_sandbox(&self, id: &str) -> Result<SandboxInfo> {
-        self.settled(id, async || self.json(Request::get(&["sandboxes", id])).await).await
+        self.json_about(id, Request::get(&["sandboxes", id])).await
     }
 
     /// All sandboxes, newest first.
@@ -94,7 +94,7 @@ mod tests {
             assert_eq!(items::<u8>(answer, &["items", "sandboxes"]).unwrap(), [1]);
         }
         for answer in [json!(null), json!({}), json!({"items": null}), json!([])] {
-            assert_eq!(items::<u8>(answer, &["items"]).unwrap(), []);
+            assert!(items::<u8>(answer, &["items"]).unwrap().is_empty());
         }
         assert!(items::<u8>(json!("x"), &["items"]).is_err());
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const NDJSON: &str = "application/x-ndjson";
 
 /// Body of `POST …/repl/sessions`. `cwd`, `env` and `fresh` are understood by the local engine only.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "code_context.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateCodeContext {
     /// `python`; default `python`.
@@ -25,6 +26,7 @@ pub struct CreateCodeContext {
 }
 
 /// A code context. Servers name its id `id`, `session_id` or both.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "code_context.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeContextInfo {
     /// Id of the context.
@@ -48,6 +50,7 @@ pub struct CodeContextInfo {
 }
 
 /// Body of `POST …/repl/sessions/{id}/run`. `env` and `max_output_bytes` are understood by the local engine only.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "code_context.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunCode {
     /// Source code; must not be empty.
@@ -67,6 +70,7 @@ pub struct RunCode {
 pub type MimeBundle = BTreeMap<String, String>;
 
 /// What a cell raised.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "code_context.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionError {
     /// Class of the exception.
@@ -83,6 +87,7 @@ pub struct ExecutionError {
 }
 
 /// How a cell ended.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "code_context.ts"))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionStatus {
@@ -100,6 +105,7 @@ pub enum ExecutionStatus {
 }
 
 /// Answer of `run` in one piece. The official SDKs read `stdout stderr exit exit_code error duration_ms results`; the rest is for ours.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "code_context.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExecutionAnswer {
     /// Standard output.
@@ -137,13 +143,16 @@ pub struct ExecutionAnswer {
     pub status: ExecutionStatus,
     /// True if the kernel had to be replaced: variables are lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<bool>"))]
     pub restarted: bool,
     /// True if only head and tail of the output were kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<bool>"))]
     pub truncated: bool,
 }
 
 /// One line of the NDJSON stream of `run`. Exactly one `end` or `failure` is last; a stream without one was cut.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "code_context.ts"))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ExecutionEvent {

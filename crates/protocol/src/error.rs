@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Every kind of failure that a caller can tell apart, on the wire and in the SDK (where each has a class). Closed.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "error.ts"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -47,6 +48,7 @@ pub enum ErrorCode {
 }
 
 /// Body of every refusal of the local engine. `error` is a string, because every official SDK shows it.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "error.ts", optional_fields))]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ErrorBody {
     /// For people.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Body of `exec` and `exec/stream`. `env`, `cwd`, `user` and `argv` are understood by the local engine only.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "exec.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExecRequest {
     /// Shell command.
@@ -15,6 +16,7 @@ pub struct ExecRequest {
     pub argv: Option<Vec<String>>,
     /// Time limit in seconds. None: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "ts", ts(type = "number"))]
     pub timeout_seconds: Option<serde_json::Number>,
     /// Environment for this command only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,6 +30,7 @@ pub struct ExecRequest {
 }
 
 /// Answer of `exec`. A non-zero exit code is an answer, not an error.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "exec.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecResult {
     /// Standard output as text; invalid UTF-8 becomes U+FFFD.
@@ -44,10 +47,12 @@ pub struct ExecResult {
     pub duration_ms: Option<u64>,
     /// True if the server kept only the head and the tail of the output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<bool>"))]
     pub truncated: bool,
 }
 
 /// Data of the `stdout` and `stderr` events of `exec/stream`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "exec.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chunk {
     /// A piece of output as text, never cut inside a UTF-8 sequence by the local engine.
@@ -58,6 +63,7 @@ pub struct Chunk {
 }
 
 /// Data of the `exit` event of `exec/stream`, the last one.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "exec.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitEvent {
     /// 128 + N after signal N.
@@ -68,6 +74,7 @@ pub struct ExitEvent {
 }
 
 /// What a client makes of the events of `exec/stream`. [`ExecEvent::Exit`] is the last one.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "exec.ts"))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ExecEvent {

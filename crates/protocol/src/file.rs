@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A file or directory.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "file.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
     /// Last part of the path.
@@ -26,6 +27,7 @@ pub struct FileInfo {
 }
 
 /// Answer of `GET …/fs/dir`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "file.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileList {
     /// The directory.
@@ -37,6 +39,7 @@ pub struct FileList {
 }
 
 /// Answer of `PUT …/fs`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "file.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileWritten {
     /// The file.

@@ -5,16 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::Extra;
 
 /// Answer of `GET /healthz`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "health.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// `ok` or `unhealthy`.
     pub status: String,
     /// Fields that this version does not know.
     #[serde(flatten)]
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub extra: Extra,
 }
 
 /// Answer of `GET /version`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "health.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionInfo {
     /// Name of the server.
@@ -32,6 +35,7 @@ pub struct VersionInfo {
 }
 
 /// Answer of `GET /v1/me`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "health.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeInfo {
     /// Id of the user.
@@ -42,5 +46,6 @@ pub struct MeInfo {
     pub email: String,
     /// Fields that this version does not know.
     #[serde(flatten)]
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub extra: Extra,
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// How long a sandbox lives.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "lifecycle.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifecycleInfo {
     /// Idle time after which it is deleted, in seconds.
@@ -17,6 +18,7 @@ pub struct LifecycleInfo {
 }
 
 /// Body of `PATCH …/lifecycle`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "lifecycle.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdateLifecycle {
     /// New idle TTL in seconds, not negative.

@@ -13,6 +13,7 @@ pub const DEFAULT_TEMPLATE: &str = "code-interpreter";
 pub const DEFAULT_TEMPLATE_ALIAS: &str = "ubuntu-24.04";
 
 /// State of a sandbox. Open: a server may add states, which arrive as [`SandboxStatus::Unknown`].
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "sandbox.ts"))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxStatus {
@@ -37,6 +38,7 @@ pub enum SandboxStatus {
 }
 
 /// A sandbox as a server describes it.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "sandbox.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SandboxInfo {
     /// UUID.
@@ -55,6 +57,7 @@ pub struct SandboxInfo {
     pub status: SandboxStatus,
     /// The caller's labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "ts", ts(as = "Option<BTreeMap<String, String>>"))]
     pub metadata: BTreeMap<String, String>,
     /// Snapshot it was made from, or empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,10 +76,12 @@ pub struct SandboxInfo {
     pub persistent: Option<bool>,
     /// Fields that this version does not know.
     #[serde(flatten)]
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub extra: Extra,
 }
 
 /// A volume to attach.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "sandbox.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeAttachment {
     /// Name of the volume.
@@ -87,6 +92,7 @@ pub struct VolumeAttachment {
 }
 
 /// Body of `POST /v1/sandboxes`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "sandbox.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateSandbox {
     /// Template name; the server's default if left out.

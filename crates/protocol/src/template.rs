@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Extra;
 
 /// A template.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "template.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TemplateInfo {
     /// Name by which sandboxes are made from it.
@@ -26,5 +27,6 @@ pub struct TemplateInfo {
     pub is_global: Option<bool>,
     /// Fields that this version does not know.
     #[serde(flatten)]
+    #[cfg_attr(feature = "ts", ts(skip))]
     pub extra: Extra,
 }

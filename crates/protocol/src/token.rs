@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// An API token, without its secret.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "token.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenInfo {
     /// `pds_` and the first 8 hexadecimal digits.
@@ -16,6 +17,7 @@ pub struct TokenInfo {
 }
 
 /// Body of `POST /v1/me/tokens`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "token.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateToken {
     /// A name for it.
@@ -24,6 +26,7 @@ pub struct CreateToken {
 }
 
 /// Answer of `POST /v1/me/tokens`: the only time that the secret is shown.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "token.ts", optional_fields))]
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreatedToken {
     /// `pds_` and 32 hexadecimal digits.
@@ -40,6 +43,7 @@ impl std::fmt::Debug for CreatedToken {
 }
 
 /// Answer of `GET /v1/me/tokens`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "token.ts", optional_fields))]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenList {
     /// The tokens.

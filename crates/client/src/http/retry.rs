@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pandastack_protocol::error::ErrorCode;
 use reqwest::Response;
+use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::request::{Request, Rule};
@@ -57,12 +58,12 @@ impl Client {
         }
     }
 
-    /// Like [`Client::send`] for a call about a sandbox: one that was just created may not be known everywhere yet.
-    pub(crate) async fn settled<T>(&self, id: &str, call: impl AsyncFn() -> Result<T>) -> Result<T> {
-        match call().await {
-            Err(error) if error.code() == ErrorCode::NotFound && self.created.recently(id) => {
+    /// Like [`Client::json`] for a call about a sandbox: one that was just created may not be known everywhere yet.
+    pub(crate) async fn json_about<T: DeserializeOwned>(&self, sandbox: &str, request: Request) -> Result<T> {
+        match self.json(request.clone()).await {
+            Err(error) if error.code() == ErrorCode::NotFound && self.created.recently(sandbox) => {
                 tokio::time::sleep(SETTLE_PAUSE).await;
-                call().await
+                self.json(request).await
             }
             other => other,
         }

@@ -108,6 +108,6 @@ mod tests {
         assert_eq!(read("event: exit\r\ndata: 7\r\n\r\n"), [event("exit", "7")]);
         assert_eq!(read("event: exit\ndata: 7\n"), [event("exit", "7")]);
         assert_eq!(read("event: exit\ndata: 7"), [event("exit", "7")]);
-        assert_eq!(read("event: exit\n\n"), []);
+        assert!(read("event: exit\n\n").is_empty());
     }
 }
