@@ -1,0 +1,22 @@
+//! `pandastack engine …`
+
+mod doctor;
+mod setup;
+mod status;
+mod stop;
+
+use std::process::ExitCode;
+
+use crate::arguments::EngineCommand;
+use crate::error::Result;
+use crate::runtime::block_on;
+
+/// Runs the command.
+pub(crate) fn run(command: EngineCommand) -> Result<ExitCode> {
+    match command {
+        EngineCommand::Setup => block_on(setup::setup()),
+        EngineCommand::Doctor => block_on(doctor::doctor()),
+        EngineCommand::Status { json } => block_on(status::status(json)),
+        EngineCommand::Stop { kill } => block_on(stop::stop(kill)),
+    }
+}

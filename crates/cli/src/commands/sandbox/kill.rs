@@ -1,0 +1,21 @@
+//! `pandastack sandbox kill`
+
+use std::process::ExitCode;
+
+use crate::api;
+use crate::arguments::ServerArguments;
+use crate::error::{CliError, Result};
+use crate::output;
+
+/// Ends sandboxes; goes on to the next after a failure.
+pub(crate) async fn kill(server: &ServerArguments, ids: &[String]) -> Result<ExitCode> {
+    let client = api::client(server)?;
+    let mut code = ExitCode::SUCCESS;
+    for id in ids {
+        if let Err(error) = client.delete_sandbox(id).await {
+            output::report(&CliError::from(error));
+            code = ExitCode::FAILURE;
+        }
+    }
+    Ok(code)
+}

@@ -1,0 +1,56 @@
+//! `pandastack serve`
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use pandastack_engine::access::TcpAccess;
+use pandastack_engine::engine::EngineConfig;
+use pandastack_engine::runsc;
+use pandastack_engine::server::{self, Listening, ServeOptions};
+use pandastack_protocol::env_vars;
+use tracing_subscriber::EnvFilter;
+
+use crate::api;
+use crate::arguments::ServeArguments;
+use crate::error::Result;
+use crate::output;
+use crate::runtime::block_on;
+
+/// Serves until it is stopped.
+pub(crate) fn serve(arguments: ServeArguments) -> Result<ExitCode> {
+    start_log();
+    block_on(async {
+        let home = api::home()?;
+        let runsc = runsc::find(&home).await?;
+        server::serve(EngineConfig::new(home, runsc), options(arguments), tell).await?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn options(arguments: ServeArguments) -> ServeOptions {
+    ServeOptions {
+        socket: arguments.socket,
+        listen: arguments.listen,
+        tcp: TcpAccess { remote: arguments.allow_remote, names: arguments.allow_host },
+        exit_when_idle: arguments.exit_when_idle.map(Duration::from_secs),
+    }
+}
+
+fn tell(listening: &Listening) {
+    output::say(&format!("listening on unix:{}", listening.socket.display()));
+    if let Some(address) = listening.tcp {
+        output::say(&format!("listening on http://{address}"));
+    }
+}
+
+/// Logs to stderr, by default what is out of the ordinary.
+fn start_log() {
+    let chosen = std::env::var(env_vars::LOG).ok().filter(|filter| !filter.is_empty());
+    let filter = EnvFilter::try_new(chosen.as_deref().unwrap_or("info,hyper=warn,h2=warn"));
+    let filter = filter.unwrap_or_else(|error| {
+        output::say(&format!("warning: {} is no log filter: {error}", env_vars::LOG));
+        EnvFilter::new("info")
+    });
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+}

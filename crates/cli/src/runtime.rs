@@ -1,0 +1,12 @@
+//! The asynchronous runtime of a command.
+
+use crate::error::{CliError, Result};
+
+/// Runs a future to its end on a new runtime.
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::new(format!("cannot start threads: {error}")))?;
+    let result = runtime.block_on(future);
+    runtime.shutdown_background();
+    result
+}
