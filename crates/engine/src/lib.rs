@@ -11,6 +11,7 @@ pub mod home;
 mod request;
 pub mod router;
 pub mod routes;
+pub mod privilege;
 pub mod runsc;
 mod sandbox;
 pub mod server;
