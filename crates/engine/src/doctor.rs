@@ -78,7 +78,12 @@ fn check_kernel(release: &str) -> Check {
     if version >= OLDEST_KERNEL {
         Check::ok("kernel", format!("Linux {release}"))
     } else {
-        Check::with("kernel", CheckState::Failed, format!("Linux {release}"), format!("use Linux {major}.{minor} or newer"))
+        Check::with(
+            "kernel",
+            CheckState::Failed,
+            format!("Linux {release}"),
+            format!("use Linux {major}.{minor} or newer"),
+        )
     }
 }
 
@@ -102,7 +107,11 @@ pub(crate) fn user_namespaces_blocked_by() -> Option<&'static str> {
     let settings = [
         ("/proc/sys/user/max_user_namespaces", "0", "user.max_user_namespaces=15000"),
         ("/proc/sys/kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
-        ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "kernel.apparmor_restrict_unprivileged_userns=0"),
+        (
+            "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "kernel.apparmor_restrict_unprivileged_userns=0",
+        ),
     ];
     settings.into_iter().find(|(path, blocking, _)| read(path) == *blocking).map(|(_, _, setting)| setting)
 }
@@ -111,7 +120,12 @@ fn check_home(home: &Home) -> Check {
     let found = home.root().display().to_string();
     match home.socket_excess() {
         0 => Check::ok("home", found),
-        excess => Check::with("home", CheckState::Failed, found, format!("sockets in it have too long a path: set PANDASTACK_HOME to one at least {excess} bytes shorter")),
+        excess => Check::with(
+            "home",
+            CheckState::Failed,
+            found,
+            format!("sockets in it have too long a path: set PANDASTACK_HOME to one at least {excess} bytes shorter"),
+        ),
     }
 }
 
@@ -133,8 +147,13 @@ fn check_template(home: &Home, runsc_version: Option<&str>) -> Check {
         Ok(template)
     });
     match found {
-        Ok(template) => Check::ok(NAME, format!("{DEFAULT} ({}, {} MB)", template.id, (template.rootfs_bytes + template.checkpoint_bytes) >> 20)),
-        Err(TemplateError::Unknown(name)) => Check::with(NAME, CheckState::Failed, format!("{name} is not there"), "run `pandastack engine setup`"),
+        Ok(template) => Check::ok(
+            NAME,
+            format!("{DEFAULT} ({}, {} MB)", template.id, (template.rootfs_bytes + template.checkpoint_bytes) >> 20),
+        ),
+        Err(TemplateError::Unknown(name)) => {
+            Check::with(NAME, CheckState::Failed, format!("{name} is not there"), "run `pandastack engine setup`")
+        }
         Err(error) => Check::with(NAME, CheckState::Failed, error.to_string(), "run `pandastack template build`"),
     }
 }
@@ -150,7 +169,9 @@ fn check_build_commands(missing: &[(&str, &str)]) -> Check {
 }
 
 fn check_memory(meminfo: &str) -> Check {
-    let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let available = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     check_amount("memory", available.map(|kib| kib << 10), LITTLE_MEMORY, "an idle sandbox takes about 100 MB")
 }
 
@@ -161,7 +182,9 @@ fn check_disk(free: Option<u64>) -> Check {
 fn check_amount(name: &str, amount: Option<u64>, little: u64, advice: &str) -> Check {
     match amount {
         None => Check::with(name, CheckState::Warning, "unknown", ""),
-        Some(amount) if amount < little => Check::with(name, CheckState::Warning, format!("{} MB free", amount >> 20), advice),
+        Some(amount) if amount < little => {
+            Check::with(name, CheckState::Warning, format!("{} MB free", amount >> 20), advice)
+        }
         Some(amount) => Check::ok(name, format!("{} MB free", amount >> 20)),
     }
 }
@@ -186,7 +209,10 @@ mod tests {
     fn a_missing_command_names_its_package_and_only_warns() {
         let check = check_build_commands(&[("mkfs.erofs", "erofs-utils")]);
         assert_eq!(check.state, CheckState::Warning);
-        assert!(check.found.contains("mkfs.erofs") && check.advice.contains("apt-get install erofs-utils"), "{check:?}");
+        assert!(
+            check.found.contains("mkfs.erofs") && check.advice.contains("apt-get install erofs-utils"),
+            "{check:?}"
+        );
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl Home {
     /// # Errors
     /// If a folder cannot be made.
     pub fn create(&self) -> io::Result<()> {
-        for folder in [self.root.clone(), self.bin(), self.run(), self.templates(), self.sandboxes(), self.snapshots()] {
+        for folder in [self.root.clone(), self.bin(), self.run(), self.templates(), self.sandboxes(), self.snapshots()]
+        {
             create_private(&folder)?;
         }
         Ok(())

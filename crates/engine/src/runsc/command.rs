@@ -89,7 +89,8 @@ impl GuestStdio {
     /// If one exists already or cannot be made.
     pub fn make(&self) -> Result<(), RunscError> {
         for path in [&self.stdin, &self.stdout, &self.stderr] {
-            mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR).map_err(|errno| RunscError::file("make pipe", path)(errno.into()))?;
+            mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)
+                .map_err(|errno| RunscError::file("make pipe", path)(errno.into()))?;
         }
         Ok(())
     }
@@ -100,7 +101,9 @@ impl GuestStdio {
     /// # Errors
     /// If a pipe cannot be opened.
     pub fn open(&self) -> Result<[File; 3], RunscError> {
-        let open = |path: &PathBuf| OpenOptions::new().read(true).write(true).open(path).map_err(RunscError::file("open pipe", path));
+        let open = |path: &PathBuf| {
+            OpenOptions::new().read(true).write(true).open(path).map_err(RunscError::file("open pipe", path))
+        };
         Ok([open(&self.stdin)?, open(&self.stdout)?, open(&self.stderr)?])
     }
 }
@@ -235,7 +238,13 @@ impl Runsc {
     }
 
     /// For calls whose own stdio is not the sandbox's.
-    async fn captured(&self, name: &'static str, id: &str, arguments: &[PathBuf], deadline: Duration) -> Result<Vec<u8>, RunscError> {
+    async fn captured(
+        &self,
+        name: &'static str,
+        id: &str,
+        arguments: &[PathBuf],
+        deadline: Duration,
+    ) -> Result<Vec<u8>, RunscError> {
         let mut command = self.command();
         command.arg(name).args(arguments).stdin(Stdio::null());
         let output = self.finish(name, id, deadline, command.output()).await?;
@@ -263,7 +272,13 @@ impl Runsc {
         if outcome?.success() { Ok(()) } else { Err(failure(name, id, last_logged(&said).as_bytes())) }
     }
 
-    async fn finish<T>(&self, name: &'static str, id: &str, deadline: Duration, call: impl Future<Output = io::Result<T>>) -> Result<T, RunscError> {
+    async fn finish<T>(
+        &self,
+        name: &'static str,
+        id: &str,
+        deadline: Duration,
+        call: impl Future<Output = io::Result<T>>,
+    ) -> Result<T, RunscError> {
         match tokio::time::timeout(deadline, call).await {
             Ok(outcome) => outcome.map_err(|source| RunscError::Spawn { path: self.path.clone(), source }),
             Err(_) => Err(RunscError::Deadline { command: name, id: id.to_owned(), deadline }),

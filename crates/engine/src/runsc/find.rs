@@ -34,13 +34,18 @@ pub async fn find(home: &Home) -> Result<FoundRunsc, RunscError> {
     find_in(env::var_os("PANDASTACK_RUNSC"), env::var_os("PATH"), home).await
 }
 
-pub(crate) async fn find_in(chosen: Option<OsString>, path: Option<OsString>, home: &Home) -> Result<FoundRunsc, RunscError> {
+pub(crate) async fn find_in(
+    chosen: Option<OsString>,
+    path: Option<OsString>,
+    home: &Home,
+) -> Result<FoundRunsc, RunscError> {
     if let Some(chosen) = chosen.filter(|chosen| !chosen.is_empty()) {
         let path = PathBuf::from(chosen);
         return probe(&path).await.map_err(|reason| RunscError::Refused { reason });
     }
     let mut rejected = Vec::new();
-    for candidate in env::split_paths(&path.unwrap_or_default()).chain([home.bin()]).map(|folder| folder.join("runsc")) {
+    for candidate in env::split_paths(&path.unwrap_or_default()).chain([home.bin()]).map(|folder| folder.join("runsc"))
+    {
         if !candidate.is_file() {
             continue;
         }
@@ -64,7 +69,8 @@ pub async fn probe(path: &Path) -> Result<FoundRunsc, String> {
         return Err(refuse(objection));
     }
     let help = run(path, &["help", "checkpoint"]).await.map_err(|error| refuse(format!("cannot run it ({error})")))?;
-    let missing: Vec<_> = CHECKPOINT_FLAGS.into_iter().filter(|flag| !help.split_whitespace().any(|word| word == *flag)).collect();
+    let missing: Vec<_> =
+        CHECKPOINT_FLAGS.into_iter().filter(|flag| !help.split_whitespace().any(|word| word == *flag)).collect();
     if !missing.is_empty() {
         return Err(refuse(format!("version `{version}` lacks checkpoint {}", missing.join(", "))));
     }
@@ -75,9 +81,9 @@ pub async fn probe(path: &Path) -> Result<FoundRunsc, String> {
 async fn run(path: &Path, arguments: &[&str]) -> io::Result<String> {
     let mut command = Command::new(path);
     command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(PROBE_DEADLINE, command.output())
-        .await
-        .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", PROBE_DEADLINE.as_secs())))??;
+    let output = tokio::time::timeout(PROBE_DEADLINE, command.output()).await.map_err(|_| {
+        io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", PROBE_DEADLINE.as_secs()))
+    })??;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
 }
 

@@ -49,7 +49,11 @@ impl Default for InstallOptions {
 ///
 /// # Errors
 /// [`RunscError::Install`] with the reason of each way that was tried.
-pub async fn install(home: &Home, options: &InstallOptions, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<FoundRunsc, RunscError> {
+pub async fn install(
+    home: &Home,
+    options: &InstallOptions,
+    progress: &(dyn Fn(&str) + Send + Sync),
+) -> Result<FoundRunsc, RunscError> {
     let work = home.bin().join(".install");
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).map_err(RunscError::file("make folder", &work))?;
@@ -63,7 +67,11 @@ pub async fn install(home: &Home, options: &InstallOptions, progress: &(dyn Fn(&
     outcome
 }
 
-async fn download_or_build(work: &Path, options: &InstallOptions, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<FoundRunsc, RunscError> {
+async fn download_or_build(
+    work: &Path,
+    options: &InstallOptions,
+    progress: &(dyn Fn(&str) + Send + Sync),
+) -> Result<FoundRunsc, RunscError> {
     progress("downloading runsc");
     let download = match download(work, &options.releases).await {
         Ok(path) => probe(&path).await,
@@ -73,7 +81,9 @@ async fn download_or_build(work: &Path, options: &InstallOptions, progress: &(dy
         Ok(found) => return Ok(found),
         Err(reason) => reason,
     };
-    progress(&format!("no release to be had ({download}); building runsc {PINNED_VERSION} with Go, which takes some minutes"));
+    progress(&format!(
+        "no release to be had ({download}); building runsc {PINNED_VERSION} with Go, which takes some minutes"
+    ));
     let build = match build(work, &options.go).await {
         Ok(path) => probe(&path).await,
         Err(reason) => Err(reason),
@@ -88,12 +98,17 @@ async fn download_or_build(work: &Path, options: &InstallOptions, progress: &(dy
 async fn download(work: &Path, releases: &str) -> Result<PathBuf, String> {
     // Another part of the process may have chosen a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().connect_timeout(NETWORK_PATIENCE).read_timeout(NETWORK_PATIENCE).build().map_err(|error| chain(&error))?;
+    let client = reqwest::Client::builder()
+        .connect_timeout(NETWORK_PATIENCE)
+        .read_timeout(NETWORK_PATIENCE)
+        .build()
+        .map_err(|error| chain(&error))?;
     let url = format!("{}/{}/runsc", releases.trim_end_matches('/'), env::consts::ARCH);
 
     let mut checksum = Vec::new();
     fetch(&client, &format!("{url}.sha512"), MAX_CHECKSUM, &mut checksum).await?;
-    let expected = String::from_utf8_lossy(&checksum).split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let expected =
+        String::from_utf8_lossy(&checksum).split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
 
     let path = work.join("runsc");
     let file = File::create(&path).map_err(|error| error.to_string())?;

@@ -112,7 +112,9 @@ fn mounts() -> Vec<Value> {
         mount("tmpfs", "/dev", words(&["nosuid"])),
         mount("sysfs", "/sys", words(&["nosuid", "nodev", "noexec", "ro"])),
     ];
-    mounts.extend(TMPFS_MOUNTS.map(|(path, mode, size)| mount("tmpfs", path, vec!["nosuid".into(), "nodev".into(), format!("mode={mode}"), format!("size={size}")])));
+    mounts.extend(TMPFS_MOUNTS.map(|(path, mode, size)| {
+        mount("tmpfs", path, vec!["nosuid".into(), "nodev".into(), format!("mode={mode}"), format!("size={size}")])
+    }));
     mounts
 }
 
@@ -147,7 +149,10 @@ mod tests {
         let mut spec = SandboxSpec::new("/image.erofs");
         spec.env.insert("HOME".into(), "/workspace".into());
         let env = spec.environment();
-        assert!(env.contains(&"HOME=/workspace".to_owned()) && env.iter().any(|entry| entry.starts_with("PATH=")), "{env:?}");
+        assert!(
+            env.contains(&"HOME=/workspace".to_owned()) && env.iter().any(|entry| entry.starts_with("PATH=")),
+            "{env:?}"
+        );
         assert_eq!(env.len(), 2);
     }
 

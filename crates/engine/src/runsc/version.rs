@@ -31,7 +31,9 @@ impl Version {
     pub fn objection(&self) -> Option<String> {
         let oldest = release_date(PINNED_VERSION);
         if self.date.is_none() {
-            Some(format!("version `{self}` carries no release date, so that snapshots could not be matched to it; need {PINNED_VERSION} or newer"))
+            Some(format!(
+                "version `{self}` carries no release date, so that snapshots could not be matched to it; need {PINNED_VERSION} or newer"
+            ))
         } else if self.date < oldest {
             Some(format!("version `{self}` is too old; need {PINNED_VERSION} or newer"))
         } else {
@@ -63,7 +65,9 @@ mod tests {
 
     #[test]
     fn the_pinned_and_newer_versions_pass() {
-        for version in ["20260905.0", "release-20260905.0", "release-20270101.0-3-gabc", "0.0.0-20260905035102-160fafc42237"] {
+        for version in
+            ["20260905.0", "release-20260905.0", "release-20270101.0-3-gabc", "0.0.0-20260905035102-160fafc42237"]
+        {
             assert_eq!(objection(version), None, "{version}");
         }
     }
@@ -72,7 +76,10 @@ mod tests {
     fn older_versions_are_refused_by_name() {
         for version in ["0.0~20221219", "0.0~20221219.0-1", "release-20260904.0"] {
             let objection = objection(version).unwrap();
-            assert!(objection.contains(version) && objection.contains("too old") && objection.contains(PINNED_VERSION), "{objection}");
+            assert!(
+                objection.contains(version) && objection.contains("too old") && objection.contains(PINNED_VERSION),
+                "{objection}"
+            );
         }
     }
 

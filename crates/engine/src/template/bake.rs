@@ -25,7 +25,13 @@ const KEPT_STDERR: usize = 2000;
 ///
 /// # Errors
 /// If the sandbox does not start, does not get warm, or the checkpoint cannot be written. No sandbox and no `checkpoint` is left then.
-pub async fn bake(home: &Home, runsc: &FoundRunsc, spec: &SandboxSpec, warm_up: &impl WarmUp, checkpoint: &Path) -> Result<Duration, TemplateError> {
+pub async fn bake(
+    home: &Home,
+    runsc: &FoundRunsc,
+    spec: &SandboxSpec,
+    warm_up: &impl WarmUp,
+    checkpoint: &Path,
+) -> Result<Duration, TemplateError> {
     clean_bake(home, runsc).await?;
     let sandbox = prepare(home, runsc, spec)?;
     let outcome = boot_and_save(&sandbox, warm_up, checkpoint).await;
@@ -74,7 +80,11 @@ fn prepare(home: &Home, runsc: &FoundRunsc, spec: &SandboxSpec) -> Result<BakedS
     Ok(BakedSandbox { runsc: sandbox_runsc(&folder, runsc), bundle, stdio })
 }
 
-async fn boot_and_save(sandbox: &BakedSandbox, warm_up: &impl WarmUp, checkpoint: &Path) -> Result<Duration, TemplateError> {
+async fn boot_and_save(
+    sandbox: &BakedSandbox,
+    warm_up: &impl WarmUp,
+    checkpoint: &Path,
+) -> Result<Duration, TemplateError> {
     let stderr = Stderr::follow(&sandbox.stdio)?;
     let started = Instant::now();
     sandbox.runsc.create(SANDBOX_ID, &sandbox.bundle, &sandbox.stdio).await?;
@@ -112,7 +122,10 @@ struct Stderr {
 impl Stderr {
     fn follow(stdio: &GuestStdio) -> Result<Self, TemplateError> {
         let mut options = pipe::OpenOptions::new();
-        let mut pipe = options.read_write(true).open_receiver(&stdio.stderr).map_err(TemplateError::file("open pipe", &stdio.stderr))?;
+        let mut pipe = options
+            .read_write(true)
+            .open_receiver(&stdio.stderr)
+            .map_err(TemplateError::file("open pipe", &stdio.stderr))?;
         let text = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&text);
         let reader = tokio::spawn(async move {

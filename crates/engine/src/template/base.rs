@@ -14,10 +14,16 @@ pub(crate) const LEND: &str = include_str!("../../../../templates/lend.sh");
 pub(crate) const BUNDLE_PATH: &str = "etc/ssl/certs/ca-certificates.crt";
 
 /// What is left out of every Debian package: nobody reads it in a sandbox, and it doubles the image.
-const EXCLUDED: [&str; 5] = ["/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/lintian/*"];
+const EXCLUDED: [&str; 5] =
+    ["/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/lintian/*"];
 
 /// Makes the root filesystem of `definition` in the new folder `rootfs`.
-pub(crate) async fn build_base(definition: &Definition, rootfs: &Path, steps: &Steps, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<(), TemplateError> {
+pub(crate) async fn build_base(
+    definition: &Definition,
+    rootfs: &Path,
+    steps: &Steps,
+    progress: &(dyn Fn(&str) + Send + Sync),
+) -> Result<(), TemplateError> {
     progress(&format!("installing {} Debian packages ({})", definition.debian_packages.len(), definition.suite));
     install_debian(definition, rootfs, steps).await?;
     progress("installing Python packages");
@@ -29,7 +35,8 @@ pub(crate) async fn build_base(definition: &Definition, rootfs: &Path, steps: &S
 }
 
 async fn install_debian(definition: &Definition, rootfs: &Path, steps: &Steps) -> Result<(), TemplateError> {
-    let mut command: Vec<OsString> = vec!["mmdebstrap".into(), "--mode=root".into(), "--variant=minbase".into(), "--quiet".into()];
+    let mut command: Vec<OsString> =
+        vec!["mmdebstrap".into(), "--mode=root".into(), "--variant=minbase".into(), "--quiet".into()];
     command.push(format!("--include={}", definition.debian_packages.join(",")).into());
     command.push("--aptopt=APT::Install-Recommends \"false\"".into());
     command.extend(host::apt_proxies().into_iter().map(OsString::from));
@@ -44,7 +51,18 @@ async fn install_debian(definition: &Definition, rootfs: &Path, steps: &Steps) -
 async fn install_python(definition: &Definition, rootfs: &Path, steps: &Steps) -> Result<(), TemplateError> {
     let requirements = rootfs.join("root/requirements.txt");
     fs::write(&requirements, &definition.python_packages).map_err(TemplateError::file("write", &requirements))?;
-    let pip = ["python3", "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile", "--break-system-packages", "-r", "/root/requirements.txt"];
+    let pip = [
+        "python3",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-cache-dir",
+        "--no-compile",
+        "--break-system-packages",
+        "-r",
+        "/root/requirements.txt",
+    ];
     in_root(rootfs, &pip, steps, "installing Python packages").await?;
     fs::remove_file(&requirements).map_err(TemplateError::file("remove", &requirements))?;
     trust_system_certificates(rootfs)
@@ -61,7 +79,12 @@ fn trust_system_certificates(rootfs: &Path) -> Result<(), TemplateError> {
 }
 
 /// Runs a command in `rootfs` with the host's name resolution, certificates, proxies and pip configuration.
-pub(crate) async fn in_root(rootfs: &Path, command: &[&str], steps: &Steps, step: &'static str) -> Result<(), TemplateError> {
+pub(crate) async fn in_root(
+    rootfs: &Path,
+    command: &[&str],
+    steps: &Steps,
+    step: &'static str,
+) -> Result<(), TemplateError> {
     let mut environment = base_environment();
     environment.extend([
         ("PIP_CERT", format!("/{BUNDLE_PATH}")),
@@ -79,7 +102,8 @@ pub(crate) async fn in_root(rootfs: &Path, command: &[&str], steps: &Steps, step
         (machine, "/etc/pip.conf"),
         (user, "/run/pip.conf"),
     ];
-    let lent: Vec<(PathBuf, &str)> = lent.into_iter().filter_map(|(from, to)| from.filter(|path| path.exists()).map(|path| (path, to))).collect();
+    let lent: Vec<(PathBuf, &str)> =
+        lent.into_iter().filter_map(|(from, to)| from.filter(|path| path.exists()).map(|path| (path, to))).collect();
     let mut words: Vec<&OsStr> = vec!["sh".as_ref(), "-c".as_ref(), LEND.as_ref(), "lend".as_ref(), rootfs.as_os_str()];
     words.extend(lent.iter().flat_map(|(from, to)| [from.as_os_str(), to.as_ref()]));
     words.push("--".as_ref());

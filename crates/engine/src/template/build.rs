@@ -41,7 +41,11 @@ pub struct BuildOptions<'a> {
 ///
 /// # Errors
 /// If something is missing (root, commands, disk space), or a step fails. What is left is cleaned up by the next build.
-pub async fn build(options: &BuildOptions<'_>, warm_up: &impl WarmUp, progress: Progress<'_>) -> Result<Template, TemplateError> {
+pub async fn build(
+    options: &BuildOptions<'_>,
+    warm_up: &impl WarmUp,
+    progress: Progress<'_>,
+) -> Result<Template, TemplateError> {
     let BuildOptions { home, definition, guest, .. } = *options;
     check_name(&definition.name)?;
     if !guest.is_file() {
@@ -81,7 +85,13 @@ pub async fn build(options: &BuildOptions<'_>, warm_up: &impl WarmUp, progress: 
 ///
 /// # Errors
 /// If `image` is no EROFS image, has no agent that answers, or the disk is full.
-pub async fn import(home: &Home, runsc: &FoundRunsc, image: &Path, warm_up: &impl WarmUp, progress: Progress<'_>) -> Result<Template, TemplateError> {
+pub async fn import(
+    home: &Home,
+    runsc: &FoundRunsc,
+    image: &Path,
+    warm_up: &impl WarmUp,
+    progress: Progress<'_>,
+) -> Result<Template, TemplateError> {
     verify_erofs(image)?;
     let _lock = begin(home, runsc, progress).await?;
     progress("checking the image");
@@ -120,7 +130,13 @@ struct Origin<'a> {
 }
 
 /// Bakes the image in the template's folder and makes it a template.
-async fn finish(home: &Home, runsc: &FoundRunsc, origin: &Origin<'_>, warm_up: &impl WarmUp, progress: Progress<'_>) -> Result<Template, TemplateError> {
+async fn finish(
+    home: &Home,
+    runsc: &FoundRunsc,
+    origin: &Origin<'_>,
+    warm_up: &impl WarmUp,
+    progress: Progress<'_>,
+) -> Result<Template, TemplateError> {
     progress("booting and warming up");
     let folder = template_folder(home, &origin.id);
     let environment = origin.definition.environment.clone();
@@ -209,7 +225,9 @@ fn check_can_build(home: &Home, needed: u64) -> Result<(), TemplateError> {
 fn check_space(home: &Home, needed: u64) -> Result<(), TemplateError> {
     let folder: PathBuf = home.templates();
     match host::free_bytes(&folder) {
-        Some(free) if free < needed => Err(TemplateError::DiskSpace { folder, free_mb: free >> 20, needed_mb: needed >> 20 }),
+        Some(free) if free < needed => {
+            Err(TemplateError::DiskSpace { folder, free_mb: free >> 20, needed_mb: needed >> 20 })
+        }
         _ => Ok(()),
     }
 }

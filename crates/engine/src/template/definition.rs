@@ -43,14 +43,22 @@ impl Definition {
         Self {
             name: CODE_INTERPRETER.to_owned(),
             suite: "bookworm",
-            debian_packages: lines(include_str!("../../../../templates/code-interpreter/debian-packages.txt")).map(str::to_owned).collect(),
-            python_packages: lines(include_str!("../../../../templates/code-interpreter/python-packages.txt")).flat_map(|line| [line, "\n"]).collect(),
-            environment: lines(include_str!("../../../../templates/code-interpreter/environment.txt")).filter_map(|line| pair(line, '=')).collect(),
+            debian_packages: lines(include_str!("../../../../templates/code-interpreter/debian-packages.txt"))
+                .map(str::to_owned)
+                .collect(),
+            python_packages: lines(include_str!("../../../../templates/code-interpreter/python-packages.txt"))
+                .flat_map(|line| [line, "\n"])
+                .collect(),
+            environment: lines(include_str!("../../../../templates/code-interpreter/environment.txt"))
+                .filter_map(|line| pair(line, '='))
+                .collect(),
             files: lines(include_str!("../../../../templates/code-interpreter/files.txt"))
                 .filter_map(|line| pair(line, '\t'))
                 .map(|(path, text)| (path, text.replace("\\n", "\n")))
                 .collect(),
-            removed: lines(include_str!("../../../../templates/code-interpreter/removed.txt")).map(str::to_owned).collect(),
+            removed: lines(include_str!("../../../../templates/code-interpreter/removed.txt"))
+                .map(str::to_owned)
+                .collect(),
         }
     }
 
@@ -97,7 +105,9 @@ mod tests {
         for package in definition.python_packages.lines() {
             assert!(package.contains("=="), "{package}");
         }
-        for needed in ["ipython==", "numpy==", "pandas==", "matplotlib==", "plotly==6", "kaleido==0.2.1", "requests==", "uv=="] {
+        for needed in
+            ["ipython==", "numpy==", "pandas==", "matplotlib==", "plotly==6", "kaleido==0.2.1", "requests==", "uv=="]
+        {
             assert!(definition.python_packages.contains(needed), "{needed}");
         }
     }

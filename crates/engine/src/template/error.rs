@@ -11,7 +11,9 @@ use crate::runsc::RunscError;
 #[derive(Debug, Error)]
 pub enum TemplateError {
     /// No template of this name or id.
-    #[error("unknown template: `{0}`; run `pandastack template list`, or `pandastack engine setup` for the default one")]
+    #[error(
+        "unknown template: `{0}`; run `pandastack template list`, or `pandastack engine setup` for the default one"
+    )]
     Unknown(String),
     /// A name that no template can have.
     #[error("invalid template name: `{0}`; use lower-case letters, digits, `.` and `-`")]

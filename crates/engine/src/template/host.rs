@@ -5,8 +5,13 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Commands that a build runs, and the Debian package of each.
-pub const BUILD_COMMANDS: [(&str, &str); 5] =
-    [("mmdebstrap", "mmdebstrap"), ("mkfs.erofs", "erofs-utils"), ("unshare", "util-linux"), ("chroot", "coreutils"), ("cp", "coreutils")];
+pub const BUILD_COMMANDS: [(&str, &str); 5] = [
+    ("mmdebstrap", "mmdebstrap"),
+    ("mkfs.erofs", "erofs-utils"),
+    ("unshare", "util-linux"),
+    ("chroot", "coreutils"),
+    ("cp", "coreutils"),
+];
 
 /// Commands that need real root, as they mount and make device files.
 pub(crate) const ROOT_COMMANDS: &str = "mmdebstrap, unshare --mount, chroot";
@@ -55,7 +60,10 @@ pub(crate) fn passed_environment() -> Vec<(&'static str, String)> {
 pub(crate) fn pip_configurations() -> (Option<PathBuf>, Option<PathBuf>) {
     let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let chosen = env::var_os("PIP_CONFIG_FILE").map(PathBuf::from);
-    let user = chosen.into_iter().chain([home.join(".config/pip/pip.conf"), home.join(".pip/pip.conf")]).find(|path| path.is_file());
+    let user = chosen
+        .into_iter()
+        .chain([home.join(".config/pip/pip.conf"), home.join(".pip/pip.conf")])
+        .find(|path| path.is_file());
     (Some(PathBuf::from("/etc/pip.conf")).filter(|path| path.is_file()), user)
 }
 
@@ -86,7 +94,10 @@ fn select_mirrors(suite: &str, targets: &str) -> Vec<String> {
 pub(crate) fn apt_proxies() -> Vec<String> {
     let output = Command::new("apt-config").args(["dump", "Acquire::http::Proxy", "Acquire::https::Proxy"]).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    text.lines().filter(|line| line.starts_with("Acquire::") && !line.contains("\"\"")).map(|line| format!("--aptopt={line}")).collect()
+    text.lines()
+        .filter(|line| line.starts_with("Acquire::") && !line.contains("\"\""))
+        .map(|line| format!("--aptopt={line}"))
+        .collect()
 }
 
 /// A line of a sources.list without user and password.
@@ -94,7 +105,9 @@ pub(crate) fn without_credentials(line: &str) -> String {
     line.split(' ')
         .map(|word| match word.split_once("://") {
             Some((scheme, rest)) => match rest.split_once('/') {
-                Some((authority, path)) => format!("{scheme}://{}/{path}", authority.rsplit('@').next().unwrap_or_default()),
+                Some((authority, path)) => {
+                    format!("{scheme}://{}/{path}", authority.rsplit('@').next().unwrap_or_default())
+                }
                 None => format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or_default()),
             },
             None => word.to_owned(),
@@ -120,7 +133,10 @@ mod tests {
              http://mirror.example/debian/ bookworm contrib\nhttp://other.example bookworm-pgdg main\nhttp://mirror.example/debian/ bookworm main\n";
         assert_eq!(
             select_mirrors("bookworm", targets),
-            ["deb http://mirror.example/debian/ bookworm main", "deb http://mirror.example/debian/ bookworm-updates main"]
+            [
+                "deb http://mirror.example/debian/ bookworm main",
+                "deb http://mirror.example/debian/ bookworm-updates main"
+            ]
         );
         assert!(select_mirrors("trixie", targets).is_empty());
         assert!(select_mirrors("bookworm", "http://m.example bookworm-updates main\n").is_empty());
@@ -128,9 +144,18 @@ mod tests {
 
     #[test]
     fn credentials_of_a_mirror_stay_out_of_the_template() {
-        assert_eq!(without_credentials("deb https://user:p@ss@mirror.example/debian bookworm main"), "deb https://mirror.example/debian bookworm main");
-        assert_eq!(without_credentials("deb http://u@mirror.example bookworm main"), "deb http://mirror.example bookworm main");
-        assert_eq!(without_credentials("deb http://mirror.example/a@b bookworm main"), "deb http://mirror.example/a@b bookworm main");
+        assert_eq!(
+            without_credentials("deb https://user:p@ss@mirror.example/debian bookworm main"),
+            "deb https://mirror.example/debian bookworm main"
+        );
+        assert_eq!(
+            without_credentials("deb http://u@mirror.example bookworm main"),
+            "deb http://mirror.example bookworm main"
+        );
+        assert_eq!(
+            without_credentials("deb http://mirror.example/a@b bookworm main"),
+            "deb http://mirror.example/a@b bookworm main"
+        );
     }
 
     #[test]

@@ -34,7 +34,13 @@ impl Additions {
 }
 
 /// Makes the image `image` of `base` and `additions`; `work` is a folder for it on the same disk as `base`.
-pub(crate) async fn build_image(base: &Path, additions: &Additions, work: &Path, image: &Path, steps: &Steps) -> Result<(), TemplateError> {
+pub(crate) async fn build_image(
+    base: &Path,
+    additions: &Additions,
+    work: &Path,
+    image: &Path,
+    steps: &Steps,
+) -> Result<(), TemplateError> {
     let rootfs = work.join("rootfs");
     // Hard links: files are replaced, never written to, so the base stays as it is.
     steps.plain("copying the base", &["cp".as_ref(), "-al".as_ref(), base.as_os_str(), rootfs.as_os_str()]).await?;
@@ -43,7 +49,14 @@ pub(crate) async fn build_image(base: &Path, additions: &Additions, work: &Path,
     steps
         .plain(
             "packing the image",
-            &["mkfs.erofs".as_ref(), "--quiet".as_ref(), "-Enoinline_data".as_ref(), "--all-root".as_ref(), image.as_os_str(), rootfs.as_os_str()],
+            &[
+                "mkfs.erofs".as_ref(),
+                "--quiet".as_ref(),
+                "-Enoinline_data".as_ref(),
+                "--all-root".as_ref(),
+                image.as_os_str(),
+                rootfs.as_os_str(),
+            ],
         )
         .await?;
     verify_erofs(image)
@@ -53,7 +66,8 @@ fn add(rootfs: &Path, additions: &Additions) -> Result<(), TemplateError> {
     let guest = inside(rootfs, GUEST_PATH);
     remove(&guest)?;
     fs::copy(&additions.guest, &guest).map_err(TemplateError::file("copy", &additions.guest))?;
-    fs::set_permissions(&guest, fs::Permissions::from_mode(0o755)).map_err(TemplateError::file("change mode of", &guest))?;
+    fs::set_permissions(&guest, fs::Permissions::from_mode(0o755))
+        .map_err(TemplateError::file("change mode of", &guest))?;
     let kernels_folder = inside(rootfs, KERNELS_PATH);
     remove(&kernels_folder)?;
     kernels::write_kernels(&kernels_folder)?;

@@ -130,7 +130,8 @@ impl Template {
 pub(crate) fn measure(folder: &Path) -> Result<(BTreeMap<String, String>, u64, u64), TemplateError> {
     let mut hashes = BTreeMap::new();
     let mut checkpoint_bytes = 0;
-    let size = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).map_err(TemplateError::file("read", path));
+    let size =
+        |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).map_err(TemplateError::file("read", path));
     for name in CHECKPOINT_FILES.map(|name| format!("checkpoint/{name}")) {
         let path = folder.join(&name);
         checkpoint_bytes += size(&path)?;
@@ -207,7 +208,10 @@ pub(crate) mod tests {
         let mut template = small(folder.path(), "id", "name");
         template.verify_fits(folder.path(), "20260905.0").unwrap();
         let reason = |outcome: Result<(), TemplateError>| outcome.unwrap_err().to_string();
-        assert!(reason(template.verify_fits(folder.path(), "20270101.0")).contains("made with runsc 20260905.0, here is 20270101.0"));
+        assert!(
+            reason(template.verify_fits(folder.path(), "20270101.0"))
+                .contains("made with runsc 20260905.0, here is 20270101.0")
+        );
         assert!(reason(template.verify_fits(Path::new("/elsewhere"), "20260905.0")).contains("made at"));
         template.cpu_features = vec!["avx99".to_owned()];
         assert!(reason(template.verify_fits(folder.path(), "20260905.0")).contains("lacks avx99"));

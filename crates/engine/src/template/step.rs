@@ -26,9 +26,26 @@ impl Steps {
     }
 
     /// Runs a command in PID and mount namespaces of its own, which end with it: with this process, too, and if the future is dropped.
-    pub(crate) async fn fenced(&self, step: &'static str, command: &[&OsStr], environment: &[(&str, String)]) -> Result<(), TemplateError> {
+    pub(crate) async fn fenced(
+        &self,
+        step: &'static str,
+        command: &[&OsStr],
+        environment: &[(&str, String)],
+    ) -> Result<(), TemplateError> {
         let mut fenced = Command::new("unshare");
-        fenced.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "sh", "-c", FENCE, "sh"]);
+        fenced.args([
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            FENCE,
+            "sh",
+        ]);
         fenced.args(command).env_clear().envs(environment.iter().map(|(name, value)| (name, value)));
         self.run(step, fenced).await
     }
@@ -42,7 +59,13 @@ impl Steps {
     }
 
     async fn run(&self, step: &'static str, mut command: Command) -> Result<(), TemplateError> {
-        let open = || OpenOptions::new().create(true).append(true).open(&self.log).map_err(TemplateError::file("open log", &self.log));
+        let open = || {
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&self.log)
+                .map_err(TemplateError::file("open log", &self.log))
+        };
         let before = open()?.metadata().map(|metadata| metadata.len()).unwrap_or_default();
         // The fence takes the end of this pipe as the end of the build.
         command.stdin(Stdio::piped()).stdout(open()?).stderr(open()?).kill_on_drop(true);
@@ -87,8 +110,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let steps = Steps::new(folder.path().join("log"));
         steps.plain("first", &words(&["echo", "earlier"])).await.unwrap();
-        let error = steps.plain("making it", &words(&["sh", "-c", "seq 9; echo broken >&2; exit 3"])).await.unwrap_err().to_string();
-        assert!(error.contains("making it: exit status: 3: 6 | 7 | 8 | 9 | broken") && error.contains("/log`"), "{error}");
+        let error = steps
+            .plain("making it", &words(&["sh", "-c", "seq 9; echo broken >&2; exit 3"]))
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("making it: exit status: 3: 6 | 7 | 8 | 9 | broken") && error.contains("/log`"),
+            "{error}"
+        );
         let error = steps.plain("starting", &words(&["/nowhere/command"])).await.unwrap_err().to_string();
         assert!(error.contains("starting: cannot start"), "{error}");
     }

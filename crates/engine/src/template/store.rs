@@ -68,7 +68,10 @@ pub fn prune(home: &Home, keep: &BTreeSet<String>) -> Result<Vec<String>, Templa
 pub(crate) fn remove_leftovers(home: &Home) -> Result<(), TemplateError> {
     for entry in entries(&home.templates())? {
         let folder = home.templates().join(&entry);
-        let unfinished = !entry.starts_with(BASE_PREFIX) && !entry.starts_with('.') && folder != names(home) && !folder.join("template.json").exists();
+        let unfinished = !entry.starts_with(BASE_PREFIX)
+            && !entry.starts_with('.')
+            && folder != names(home)
+            && !folder.join("template.json").exists();
         if entry.starts_with(WORK_PREFIX) || unfinished {
             remove(&folder)?;
         }
@@ -104,8 +107,11 @@ pub(crate) fn template_folder(home: &Home, id: &str) -> PathBuf {
 
 /// Refuses what cannot be a name: above all what would lead out of the folder.
 pub(crate) fn check_name(name: &str) -> Result<(), TemplateError> {
-    let fine = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '.' | '-');
-    if name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.len() <= MAX_NAME && name.chars().all(fine) {
+    let fine = |character: char| {
+        character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '.' | '-')
+    };
+    if name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.len() <= MAX_NAME && name.chars().all(fine)
+    {
         Ok(())
     } else {
         Err(TemplateError::Name(name.chars().take(MAX_NAME).collect()))
@@ -122,7 +128,11 @@ fn entries(folder: &Path) -> Result<Vec<String>, TemplateError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(TemplateError::file("read folder", folder))?,
     };
-    Ok(entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(|name| !name.starts_with('.')).collect())
+    Ok(entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| !name.starts_with('.'))
+        .collect())
 }
 
 #[cfg(test)]
@@ -146,7 +156,9 @@ mod tests {
     #[test]
     fn found_by_name_alias_and_id() {
         let (_folder, home) = home();
-        assert!(matches!(find(&home, "code-interpreter"), Err(TemplateError::Unknown(name)) if name == "code-interpreter"));
+        assert!(
+            matches!(find(&home, "code-interpreter"), Err(TemplateError::Unknown(name)) if name == "code-interpreter")
+        );
         let template = add(&home, "abc1", "code-interpreter");
         for name in ["code-interpreter", "ubuntu-24.04", "abc1"] {
             assert_eq!(find(&home, name).unwrap(), template);
@@ -173,7 +185,9 @@ mod tests {
         let mut deleted = prune(&home, &BTreeSet::from(["used".to_owned()])).unwrap();
         deleted.sort();
         assert_eq!(deleted, ["base-stale", "old"]);
-        assert!(!old.folder.exists() && used.folder.exists() && new.folder.exists() && base_folder(&home, "base").exists());
+        assert!(
+            !old.folder.exists() && used.folder.exists() && new.folder.exists() && base_folder(&home, "base").exists()
+        );
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl Link {
         loop {
             let record = self.receive().await?;
             if record.kind == Kind::HelloAck {
-                let ack: HelloAck = serde_json::from_slice(&record.payload).map_err(|error| format!("the agent's answer cannot be read: {error}"))?;
+                let ack: HelloAck = serde_json::from_slice(&record.payload)
+                    .map_err(|error| format!("the agent's answer cannot be read: {error}"))?;
                 if ack.epoch == epoch {
                     return Ok(ack);
                 }
@@ -104,7 +105,11 @@ impl Link {
                 return Ok(record);
             }
             let mut buffer = [0; 4096];
-            let length = self.receiver.read(&mut buffer).await.map_err(|error| format!("cannot read from the agent: {error}"))?;
+            let length = self
+                .receiver
+                .read(&mut buffer)
+                .await
+                .map_err(|error| format!("cannot read from the agent: {error}"))?;
             self.decoder.push(&buffer[..length]);
         }
     }
@@ -116,7 +121,8 @@ mod tests {
 
     /// An agent whose kernel is ready at the `ready_at`-th hello; 0 means never. Gives the kinds of the records that it got.
     async fn agent(stdio: GuestStdio, ready_at: u64) -> Vec<Kind> {
-        let mut link = Link::open(&GuestStdio { stdin: stdio.stdout, stdout: stdio.stdin, stderr: stdio.stderr }).unwrap();
+        let mut link =
+            Link::open(&GuestStdio { stdin: stdio.stdout, stdout: stdio.stdin, stderr: stdio.stderr }).unwrap();
         link.send(Kind::Mux, b"noise before the first answer").await.unwrap();
         let mut seen = Vec::new();
         loop {
@@ -127,7 +133,11 @@ mod tests {
                 return seen;
             }
             let hello: Hello = serde_json::from_slice(&record.payload).unwrap();
-            let ack = HelloAck { epoch: hello.epoch, version: "1".into(), kernel_ready: ready_at != 0 && hello.epoch >= ready_at };
+            let ack = HelloAck {
+                epoch: hello.epoch,
+                version: "1".into(),
+                kernel_ready: ready_at != 0 && hello.epoch >= ready_at,
+            };
             link.send(Kind::HelloAck, &serde_json::to_vec(&ack).unwrap()).await.unwrap();
         }
     }

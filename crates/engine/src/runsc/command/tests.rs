@@ -41,7 +41,8 @@ async fn every_call_names_root_and_platform() {
 
 #[tokio::test]
 async fn a_failure_is_one_line_without_a_go_trace() {
-    let (_folder, runsc) = fake("printf 'starting container: unknown header: 41:\\ngoroutine 21 [running]:\\nmain()\\n' >&2; exit 128");
+    let (_folder, runsc) =
+        fake("printf 'starting container: unknown header: 41:\\ngoroutine 21 [running]:\\nmain()\\n' >&2; exit 128");
     let error = runsc.checkpoint("a", Path::new("/image"), false).await.unwrap_err();
     assert_eq!(error.to_string(), "runsc checkpoint failed for `a`: starting container: unknown header: 41");
 }

@@ -29,7 +29,10 @@ async fn an_explicit_choice_is_taken_or_refused_but_never_replaced() {
     let old = fake(&folder.path().join("old"), "0.0~20221219", FLAGS);
 
     let error = find_in(Some(old.clone().into()), None, &home).await.unwrap_err().to_string();
-    assert!(error.contains("PANDASTACK_RUNSC") && error.contains("0.0~20221219") && error.contains(&*old.to_string_lossy()), "{error}");
+    assert!(
+        error.contains("PANDASTACK_RUNSC") && error.contains("0.0~20221219") && error.contains(&*old.to_string_lossy()),
+        "{error}"
+    );
     let error = find_in(Some("/nowhere/runsc".into()), None, &home).await.unwrap_err().to_string();
     assert!(error.contains("/nowhere/runsc") && error.contains("cannot run it"), "{error}");
 }

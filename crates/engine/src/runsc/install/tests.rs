@@ -67,7 +67,10 @@ async fn a_damaged_release_is_refused_and_nothing_is_replaced() {
     fs::write(home.bin().join("runsc"), "the old one").unwrap();
     let releases = serve(release(FAKE_RUNSC, &sha512("another"))).await;
     let error = installed(&home, releases, "/nowhere/go".into()).await.unwrap_err().to_string();
-    assert!(error.contains("SHA-512") && error.contains("/nowhere/go") && error.contains("PANDASTACK_RUNSC"), "{error}");
+    assert!(
+        error.contains("SHA-512") && error.contains("/nowhere/go") && error.contains("PANDASTACK_RUNSC"),
+        "{error}"
+    );
     assert_eq!(fs::read_to_string(home.bin().join("runsc")).unwrap(), "the old one");
     assert!(!home.bin().join(".install").exists());
 }
@@ -85,14 +88,20 @@ async fn a_release_that_is_too_old_is_refused() {
 async fn without_a_release_it_is_built_with_go() {
     let (folder, home) = home();
     let go = folder.path().join("go");
-    let body = format!("echo \"$CGO_ENABLED $@\" > {0}/called\nprintf '%s' \"$(cat {0}/fake)\" > $GOBIN/runsc\nchmod 755 $GOBIN/runsc", folder.path().display());
+    let body = format!(
+        "echo \"$CGO_ENABLED $@\" > {0}/called\nprintf '%s' \"$(cat {0}/fake)\" > $GOBIN/runsc\nchmod 755 $GOBIN/runsc",
+        folder.path().display()
+    );
     write_script(&go, &body);
     fs::write(folder.path().join("fake"), FAKE_RUNSC).unwrap();
     let releases = serve(BTreeMap::new()).await;
     let found = installed(&home, releases, go).await.unwrap();
     assert_eq!(found.path, home.bin().join("runsc"));
     let called = fs::read_to_string(folder.path().join("called")).unwrap();
-    assert!(called.starts_with("0 install ") && called.contains(PINNED_VERSION) && called.contains(GO_MODULE_VERSION), "{called}");
+    assert!(
+        called.starts_with("0 install ") && called.contains(PINNED_VERSION) && called.contains(GO_MODULE_VERSION),
+        "{called}"
+    );
 }
 
 #[tokio::test]

@@ -36,7 +36,9 @@ fn home() -> (tempfile::TempDir, Home) {
 
 fn calls(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join("calls")).unwrap();
-    text.lines().map(|line| line.split("--platform=systrap ").last().unwrap().split(' ').next().unwrap().to_owned()).collect()
+    text.lines()
+        .map(|line| line.split("--platform=systrap ").last().unwrap().split(' ').next().unwrap().to_owned())
+        .collect()
 }
 
 #[tokio::test]
@@ -57,7 +59,8 @@ async fn a_sandbox_that_stays_cold_leaves_nothing_but_an_error_with_its_last_wor
     let runsc = fake(folder.path());
     let checkpoint = home.templates().join("checkpoint");
     let warm_up = Instant { outcome: Err("no warm kernel within 1 s".to_owned()) };
-    let error = bake(&home, &runsc, &SandboxSpec::new("/image.erofs"), &warm_up, &checkpoint).await.unwrap_err().to_string();
+    let error =
+        bake(&home, &runsc, &SandboxSpec::new("/image.erofs"), &warm_up, &checkpoint).await.unwrap_err().to_string();
     assert_eq!(error, "template could not be warmed up: no warm kernel within 1 s; the agent said: agent: no kernel");
     assert_eq!(calls(folder.path()).last().unwrap(), "delete");
     assert!(!checkpoint.exists() && !bake_folder(&home).exists());
@@ -69,7 +72,9 @@ async fn a_checkpoint_that_fails_half_way_leaves_no_part_of_it() {
     let runsc = fake(folder.path());
     fs::write(folder.path().join("full"), "").unwrap();
     let checkpoint = home.templates().join("checkpoint");
-    let error = bake(&home, &runsc, &SandboxSpec::new("/image.erofs"), &Instant { outcome: Ok(()) }, &checkpoint).await.unwrap_err();
+    let error = bake(&home, &runsc, &SandboxSpec::new("/image.erofs"), &Instant { outcome: Ok(()) }, &checkpoint)
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("no space left on device"), "{error}");
     assert_eq!(fs::read_dir(home.templates()).unwrap().count(), 0);
 }

@@ -41,7 +41,8 @@ async fn an_imported_image_becomes_the_default_template_once() {
     assert!(template.environment.contains_key("SSL_CERT_FILE"));
 
     let steps = std::sync::Mutex::new(Vec::new());
-    let again = import(&home, &runsc, &image, &Never, &|line| steps.lock().unwrap().push(line.to_owned())).await.unwrap();
+    let again =
+        import(&home, &runsc, &image, &Never, &|line| steps.lock().unwrap().push(line.to_owned())).await.unwrap();
     assert_eq!((again, steps.into_inner().unwrap()), (template, vec!["checking the image".to_owned()]));
 }
 
@@ -65,7 +66,8 @@ async fn an_image_that_does_not_get_warm_leaves_nothing() {
 #[tokio::test]
 async fn two_imports_at_once_wait_for_each_other() {
     let (_folder, home, runsc, image) = setting();
-    let (first, second) = tokio::join!(import(&home, &runsc, &image, &AtOnce, &|_| {}), import(&home, &runsc, &image, &AtOnce, &|_| {}));
+    let (first, second) =
+        tokio::join!(import(&home, &runsc, &image, &AtOnce, &|_| {}), import(&home, &runsc, &image, &AtOnce, &|_| {}));
     assert_eq!(first.unwrap(), second.unwrap());
 }
 
@@ -73,7 +75,8 @@ async fn two_imports_at_once_wait_for_each_other() {
 async fn a_missing_agent_is_named() {
     let (_folder, home, runsc, _) = setting();
     let definition = Definition::code_interpreter();
-    let options = BuildOptions { home: &home, runsc: &runsc, definition: &definition, guest: Path::new("/nowhere/guest") };
+    let options =
+        BuildOptions { home: &home, runsc: &runsc, definition: &definition, guest: Path::new("/nowhere/guest") };
     let error = build(&options, &AtOnce, &|_| {}).await.unwrap_err().to_string();
     assert!(error.contains("/nowhere/guest") && error.contains("PANDASTACK_GUEST"), "{error}");
 }
