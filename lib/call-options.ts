@@ -1,0 +1,5 @@
+/** Options of every asynchronous call. */
+export interface CallOptions {
+  /** Aborts the call. */
+  signal?: AbortSignal
+}

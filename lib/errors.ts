@@ -1,0 +1,193 @@
+/**
+ * Errors. Every failure is a {@link PandaStackError} with a `code`; classes are for `instanceof`.
+ */
+import type { Execution } from './execution.js'
+import type { ErrorCode } from './wire/index.js'
+
+/** Marks errors of this package, so that two copies of it agree on what `instanceof` means. */
+const brand = Symbol.for('pandastack.error')
+
+/** What is known about a failure. */
+export interface ErrorDetails {
+  /** Kind of failure. */
+  code?: ErrorCode | undefined
+  /** HTTP status, if a server answered. */
+  statusCode?: number | undefined
+  /** The server's name for the request. */
+  requestId?: string | undefined
+  /** HTTP method. */
+  method?: string | undefined
+  /** Address of the request, without its query. */
+  url?: string | undefined
+  /** Seconds that the server asks to wait before the next try. */
+  retryAfter?: number | undefined
+  /** The answer's body, at most 64 KiB of it. */
+  body?: string | undefined
+  /** What led to it. */
+  cause?: unknown
+  /** Standard output up to the failure. */
+  stdout?: string | undefined
+  /** Standard error up to the failure. */
+  stderr?: string | undefined
+  /** What a cell had shown up to the failure. */
+  execution?: Execution | undefined
+}
+
+/** Base of all errors of this package. */
+export class PandaStackError extends Error {
+  /** Kind of failure. */
+  readonly code: ErrorCode
+  /** HTTP status, if a server answered. */
+  readonly statusCode: number | undefined
+  /** The server's name for the request. */
+  readonly requestId: string | undefined
+  /** HTTP method. */
+  readonly method: string | undefined
+  /** Address of the request, without its query. */
+  readonly url: string | undefined
+  /** Seconds that the server asks to wait before the next try. */
+  readonly retryAfter: number | undefined
+  /** The answer's body, at most 64 KiB of it. */
+  readonly body: string | undefined
+  /** Standard output up to the failure. */
+  stdout: string | undefined
+  /** Standard error up to the failure. */
+  stderr: string | undefined
+  /** What a cell had shown up to the failure. */
+  execution: Execution | undefined
+
+  constructor(message: string, statusCode?: number, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = new.target.name
+    this.code = details.code ?? codeOf(new.target)
+    this.statusCode = statusCode ?? details.statusCode
+    this.requestId = details.requestId
+    this.method = details.method
+    this.url = details.url
+    this.retryAfter = details.retryAfter
+    this.body = details.body
+    this.stdout = details.stdout
+    this.stderr = details.stderr
+    this.execution = details.execution
+    Object.defineProperty(this, brand, { value: chain(new.target) })
+  }
+
+  /** The server's answer, if there was one. */
+  get response(): Response | undefined {
+    if (this.statusCode === undefined || this.statusCode < 200 || this.statusCode > 599) return undefined
+    return new Response(this.body ?? null, { status: this.statusCode })
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (typeof value !== 'object' || value === null) return false
+    const names: unknown = (value as Record<symbol, unknown>)[brand]
+    if (this.prototype.isPrototypeOf(value)) return true
+    return Array.isArray(names) && names.includes(this.name) && Object.values(CLASSES).some((known) => known === this)
+  }
+}
+
+/** No key, an unknown key, or one without the right. */
+export class AuthError extends PandaStackError {}
+/** The request makes no sense to the server. */
+export class BadRequestError extends PandaStackError {}
+/** No such thing. */
+export class NotFoundError extends PandaStackError {}
+/** The name is taken, or the state forbids it. */
+export class ConflictError extends BadRequestError {}
+/** Too many requests. */
+export class RateLimitError extends BadRequestError {}
+/** The server failed. */
+export class ServerError extends PandaStackError {}
+/** The server has no room for it now. */
+export class CapacityError extends ServerError {}
+/** This server has no such function. */
+export class NotSupportedError extends ServerError {}
+/** A command or cell reached its time limit; its output so far is on the error. */
+export class SandboxTimeout extends PandaStackError {}
+/** The sandbox ended while it was in use. */
+export class SandboxGoneError extends PandaStackError {}
+/** The server could not be reached, or did not answer sensibly. */
+export class NetworkError extends PandaStackError {}
+/** The client's own time limit was reached. */
+export class TimeoutError extends NetworkError {}
+/** A stream was cut; what had arrived is on the error. */
+export class InterruptedError extends NetworkError {}
+/** The caller's signal aborted the call; its reason is the `cause`. */
+export class AbortError extends PandaStackError {}
+/** The local engine could not be found, started or set up. */
+export class EngineError extends PandaStackError {}
+/** An option is wrong; nothing was sent. */
+export class InvalidOptionError extends BadRequestError {}
+
+/** A command ended with a code other than 0 and `check` was asked for. */
+export class CommandError extends PandaStackError {
+  /** Exit code of the command. */
+  readonly exitCode: number
+  declare stdout: string
+  declare stderr: string
+
+  constructor(message: string, exitCode: number, stdout = '', stderr = '') {
+    super(message, undefined, { stdout, stderr })
+    this.exitCode = exitCode
+  }
+}
+
+/** A template build failed. */
+export class TemplateBuildError extends PandaStackError {
+  /** The build. */
+  readonly build: unknown
+
+  constructor(message: string, build?: unknown) {
+    super(message)
+    this.build = build
+  }
+}
+
+/** No candidate of an exploration succeeded. */
+export class ExploreError extends PandaStackError {}
+
+/** A class of errors. */
+// biome-ignore lint/suspicious/noExplicitAny: constructors differ in their parameters.
+export type ErrorClass = abstract new (...args: any[]) => PandaStackError
+
+/** The class of each code. A code without a class does not compile. */
+export const CLASSES = {
+  auth: AuthError,
+  bad_request: BadRequestError,
+  not_found: NotFoundError,
+  conflict: ConflictError,
+  rate_limit: RateLimitError,
+  capacity: CapacityError,
+  server: ServerError,
+  not_supported: NotSupportedError,
+  sandbox_timeout: SandboxTimeout,
+  sandbox_gone: SandboxGoneError,
+  timeout: TimeoutError,
+  interrupted: InterruptedError,
+  aborted: AbortError,
+  network: NetworkError,
+  engine: EngineError,
+  command: CommandError,
+  template_build: TemplateBuildError,
+  explore: ExploreError,
+  invalid_option: InvalidOptionError,
+} satisfies Record<ErrorCode, ErrorClass>
+
+/** Makes an error of the class of `code`. */
+export function errorOf(code: ErrorCode, message: string, details: ErrorDetails = {}): PandaStackError {
+  if (code === 'command') return new CommandError(message, 1, details.stdout, details.stderr)
+  if (code === 'template_build') return new TemplateBuildError(message)
+  return new CLASSES[code](message, details.statusCode, { ...details, code })
+}
+
+function codeOf(errorClass: unknown): ErrorCode {
+  const known = Object.entries(CLASSES).find(([, value]) => value === errorClass)
+  return known ? (known[0] as ErrorCode) : 'server'
+}
+
+/** Names of a class and its ancestors up to {@link PandaStackError}. */
+function chain(errorClass: { name: string }): string[] {
+  const names: string[] = []
+  for (let next = errorClass; next?.name && next !== Error; next = Object.getPrototypeOf(next)) names.push(next.name)
+  return names
+}
