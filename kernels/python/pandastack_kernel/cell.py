@@ -27,19 +27,28 @@ class Cell:
     def run(self) -> None:
         """Runs the code and sends what came of it."""
         self._prepare_shell()
-        error = None
-        try:
-            with cell_environment(self._message.get("env") or {}), self._kernel.interrupts.active():
-                error = self._execute()
-                error = self._show_figures(error)
-                self._kernel.streams.flush()
-        except BaseException as raised:  # a signal between two steps ends the cell, not the kernel
-            error = error or raised
+        with cell_environment(self._message.get("env") or {}):
+            error = self._run_interruptibly()
         if self._kernel.is_forked_child:
             end_forked_child(error)
         self._release_shell()
         self._kernel.streams.restore()
         self._finish(error or self._format_error())
+
+    def _run_interruptibly(self) -> BaseException | None:
+        interrupts, error = self._kernel.interrupts, None
+        try:
+            try:
+                interrupts.begin()
+                error = self._execute()
+                error = self._show_figures(error)
+                self._kernel.streams.flush()
+            finally:
+                interrupts.end()
+        except BaseException as raised:  # a signal between two steps ends the cell, not the kernel
+            interrupts.end()
+            error = error or raised
+        return error
 
     def _prepare_shell(self) -> None:
         self._shell.compile.cell_name = self._name

@@ -7,7 +7,10 @@ import threading
 
 MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 _HEADER = struct.Struct("<I")
+_DESCRIPTOR = struct.Struct("@i")
 _READ_BYTES = 1 << 20
+_ANCILLARY_BYTES = socket.CMSG_SPACE(16 * _DESCRIPTOR.size)
+_FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 
 
 class ProtocolError(Exception):
@@ -41,15 +44,14 @@ class Channel:
         Returns the complete messages, the descriptors that came with them, and whether the other end is closed.
         """
         try:
-            data, descriptors, _, _ = socket.recv_fds(
-                self._socket, _READ_BYTES, 16, socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
-            )
+            # socket.recv_fds would drop the flags.
+            data, ancillary, _, _ = self._socket.recvmsg(_READ_BYTES, _ANCILLARY_BYTES, _FLAGS)
         except (BlockingIOError, InterruptedError):
             return [], [], False
         except ConnectionResetError:
             return [], [], True
         self._received += data
-        return self._complete_messages(), descriptors, not data
+        return self._complete_messages(), _descriptors(ancillary), not data
 
     def _complete_messages(self) -> list[dict]:
         messages, start = [], 0
@@ -78,6 +80,15 @@ def frame(message: dict) -> bytes:
     except UnicodeEncodeError:
         body = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
     return _HEADER.pack(len(body)) + body
+
+
+def _descriptors(ancillary: list) -> list[int]:
+    found = []
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            whole = len(data) - len(data) % _DESCRIPTOR.size
+            found += [number for (number,) in _DESCRIPTOR.iter_unpack(data[:whole])]
+    return found
 
 
 def _parsed(body: bytes) -> dict:

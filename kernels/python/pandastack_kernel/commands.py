@@ -9,44 +9,51 @@ import signal
 import site
 import subprocess
 import sys
+import tempfile
 
 # Between the signals that end an interrupted command.
 _GRACE_SECONDS = (1.0, 0.5)
 
 
-def run(command: str) -> int:
+def run(command: str, stdin=subprocess.DEVNULL) -> int:
     """Runs a shell command to its end. Returns the exit code, or minus the signal that ended it.
 
     An interrupt ends the command with its whole process group. Output follows a redirected sys.stdout.
     """
-    if sys.stdout is not sys.__stdout__:
-        return _run_into(sys.stdout, command)
-    return _run(command, None, lambda process: None)
+    return _run(command, stdin, None if sys.stdout is sys.__stdout__ else sys.stdout)
+
+
+def run_script(interpreter: str, script: str) -> None:
+    """Runs a script from the standard input of an interpreter. Raises CalledProcessError if it fails."""
+    with tempfile.TemporaryFile() as file:
+        file.write(script.encode("utf-8", "surrogateescape"))
+        file.seek(0)
+        code = run(interpreter, stdin=file)
+    if code != 0:
+        raise subprocess.CalledProcessError(code, interpreter)
 
 
 def output(command: str) -> str:
     """Runs a shell command to its end. Returns what it wrote to both of its output streams."""
     text = io.StringIO()
-    _run_into(text, command)
+    _run(command, subprocess.DEVNULL, text)
     return text.getvalue()
 
 
-def _run_into(target, command: str) -> int:
-    return _run(command, subprocess.PIPE, lambda process: _copy(process.stdout, target))
-
-
-def _run(command: str, pipe: int | None, follow) -> int:
+def _run(command: str, stdin, target=None) -> int:
+    pipe = None if target is None else subprocess.PIPE
     process = subprocess.Popen(
         command,
         shell=True,
         executable=_shell(),
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=pipe,
         stderr=pipe and subprocess.STDOUT,
         process_group=0,
     )
     try:
-        follow(process)
+        if target is not None:
+            _copy(process.stdout, target)
         return process.wait()
     except BaseException:
         _end(process)
@@ -101,7 +108,7 @@ def system(command) -> int:
 
 
 def install(shell) -> None:
-    """Registers `%pip` and replaces os.system."""
+    """Registers `%pip`, `%%bash` and `%%sh`, and replaces os.system."""
     os.system = system
 
     def pip(line):
@@ -109,3 +116,16 @@ def install(shell) -> None:
         shell.user_ns["_exit_code"] = run(f"{shlex.quote(sys.executable)} -m pip {shell.var_expand(line, depth=1)}")
 
     shell.register_magic_function(pip, "line", "pip")
+    for interpreter in ("bash", "sh"):
+        shell.register_magic_function(_script_magic(shell, interpreter), "cell", interpreter)
+
+
+def _script_magic(shell, interpreter: str):
+    def script(line, cell):
+        """Run the cell with a shell; options as for %%script."""
+        if line.strip():
+            shell.run_cell_magic("script", f"{interpreter} {line}", cell)
+        else:
+            run_script(interpreter, cell)
+
+    return script

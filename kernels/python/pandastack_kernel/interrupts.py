@@ -35,17 +35,16 @@ class Interrupts:
         """Whether a cell is running."""
         return self._active
 
-    @contextmanager
-    def active(self):
-        """User code runs inside: signals reach it."""
+    def begin(self) -> None:
+        """User code follows: signals reach it."""
         self.count = 0
         self._active = True
-        try:
-            yield
-        finally:
-            self._active = False
-            self._pending = False
-            self._task = None
+
+    def end(self) -> None:
+        """User code has ended: signals do nothing."""
+        self._active = False
+        self._pending = False
+        self._task = None
 
     @contextmanager
     def held(self):
@@ -66,8 +65,9 @@ class Interrupts:
         """Names the task of the running cell, to be cancelled by a signal."""
         self._task = task
 
-    def _on_signal(self, _signum, _frame) -> None:
-        if not self._active:
+    def _on_signal(self, _signum, frame) -> None:
+        # In the middle of `begin` or `end` a signal belongs to no cell, and must not keep them from finishing.
+        if not self._active or (frame is not None and frame.f_code in _SWITCHES):
             return
         self.count += 1
         if self._held:
@@ -81,3 +81,6 @@ class Interrupts:
             task.get_loop().call_soon_threadsafe(task.cancel)
             return
         raise KeyboardInterrupt if self.count == 1 else CellAborted
+
+
+_SWITCHES = (Interrupts.begin.__code__, Interrupts.end.__code__)

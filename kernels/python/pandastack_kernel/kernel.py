@@ -13,7 +13,7 @@ from .event_loop import SessionLoop, standing
 from .identity import apply_environment, enter_folder, reseed
 from .interrupts import Interrupts
 from .shell import KernelShell
-from .streams import Streams
+from .streams import Streams, flush_before_commands
 
 # How long a cancelled cell may take to clean up before it is left behind.
 _CLEANUP_SECONDS = 2.0
@@ -38,7 +38,8 @@ class Kernel:
     def serve(self) -> None:
         """Answers messages until the agent closes the socket. Does not return."""
         self.interrupts.install()
-        os.register_at_fork(after_in_child=self._become_child)
+        os.register_at_fork(before=self.streams.flush_lines, after_in_child=self._become_child)
+        flush_before_commands(self.streams)
         self.loop.add_reader(self.channel.fileno(), self._on_readable)
         self.channel.send({"type": "ready"})
         while (message := self._next_message()) is not None:

@@ -1,6 +1,7 @@
 """Messages of the running cell, on their way to the agent."""
 
 import os
+import threading
 
 from .channel import MAX_MESSAGE_BYTES, Channel, frame
 from .interrupts import Interrupts
@@ -16,6 +17,7 @@ class Outbox:
         self._streams = streams
         self._interrupts = interrupts
         self._waiting: list[bytes] = []
+        self._lock = threading.Lock()
         self._process = os.getpid()
         self.has_main = False
 
@@ -39,14 +41,15 @@ class Outbox:
         encoded = frame(message)
         if len(encoded) > MAX_MESSAGE_BYTES:
             raise ValueError(f"message is too long: {len(encoded)} bytes")
-        self._waiting.append(encoded)
+        with self._interrupts.held(), self._lock:
+            self._waiting.append(encoded)
 
     def flush(self) -> None:
         """Sends what waits, after all output that came before it. A forked child sends nothing."""
         self._streams.flush()
         if os.getpid() != self._process:
             return
-        with self._interrupts.held():
+        with self._interrupts.held(), self._lock:
             frames, self._waiting = b"".join(self._waiting), []
             if frames:
                 self._channel.send_frames(frames)

@@ -1,7 +1,13 @@
 """Figures of plotly become results: HTML, and a PNG made by a renderer process that is started on demand."""
 
+import contextlib
+import functools
+import os
+import signal
+import subprocess
 import sys
 import threading
+import types
 import warnings
 
 from IPython.display import display
@@ -19,6 +25,7 @@ def install(shell) -> None:
     formatter.for_type_by_name("plotly.basedatatypes", "BaseFigure", show)
     when_imported("plotly.io._renderers", _replace_show)
     when_imported("plotly.offline.offline", _replace_notebook_mode)
+    when_imported("kaleido.scopes.base", _group_renderer)
 
 
 def _replace_show(module) -> None:
@@ -27,6 +34,12 @@ def _replace_show(module) -> None:
 
 def _replace_notebook_mode(module) -> None:
     module.init_notebook_mode = lambda *args, **kwargs: None
+
+
+def _group_renderer(module) -> None:
+    # The renderer is a tree of processes: in a group of its own it can be ended as a whole.
+    popen = functools.partial(subprocess.Popen, process_group=0)
+    module.subprocess = types.SimpleNamespace(Popen=popen, PIPE=subprocess.PIPE)
 
 
 def show(figure) -> None:
@@ -85,11 +98,16 @@ def renderer_is_running() -> bool:
 
 def end_renderer() -> None:
     """Ends the renderer process; the next figure starts a new one."""
-    if renderer_is_running():
-        _scope()._shutdown_kaleido()
-
-
-def _kill_renderer() -> None:
-    process = getattr(_scope(), "_proc", None)
+    process = _kill_renderer()
     if process is not None:
-        process.kill()
+        process.wait()
+        process.stdin.close()
+        _scope()._proc = None
+
+
+def _kill_renderer() -> subprocess.Popen | None:
+    process = getattr(_scope(), "_proc", None)
+    if process is not None and process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return process

@@ -4,9 +4,11 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import functools
 import io
 import os
 import select
+import subprocess
 import sys
 
 # Far above what programs use, so that a loop that closes "all" low descriptors misses them.
@@ -14,7 +16,7 @@ _HIGH_DESCRIPTOR = 700
 
 
 class PipeWriter(io.RawIOBase):
-    """Writes whole buffers to a descriptor at once: nothing is kept back, nothing is written by half."""
+    """Writes whole buffers to a descriptor at once: nothing is written by half."""
 
     def __init__(self, descriptor: int, name: str):
         self._descriptor = descriptor
@@ -50,9 +52,9 @@ def _wait_writable(descriptor: int) -> None:
 
 
 def _text_stream(descriptor: int, name: str) -> io.TextIOWrapper:
-    return io.TextIOWrapper(
-        PipeWriter(descriptor, name), encoding="utf-8", errors="backslashreplace", write_through=True
-    )
+    # As on a terminal: written line by line, so that lines of several threads and processes stay whole.
+    writer = PipeWriter(descriptor, name)
+    return io.TextIOWrapper(writer, encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 class Streams:
@@ -82,21 +84,39 @@ class Streams:
         sys.stdout = sys.__stdout__ = self.stdout
         sys.stderr = sys.__stderr__ = self.stderr
 
+    def flush_lines(self) -> None:
+        """Writes out unfinished lines, so that what other processes write comes after them."""
+        _flush(self.stdout)
+        _flush(self.stderr)
+
     def flush(self) -> None:
-        """Writes out what a replaced sys.stdout or the C library still holds."""
+        """Writes out what the streams, their replacements and the C library still hold."""
+        self.flush_lines()
         for name, own in (("stdout", self.stdout), ("stderr", self.stderr)):
             stream = getattr(sys, name, own)
             if stream is not own:
-                _flush_foreign(stream)
+                _flush(stream)
         if self._libc_stdout is not None:
             library, pointer = self._libc_stdout
             library.fflush(pointer)
 
 
-def _flush_foreign(stream) -> None:
-    # An object of the user that cannot flush has nothing for us.
+def _flush(stream) -> None:
+    # A stream that is closed or cannot flush has nothing for us.
     with contextlib.suppress(Exception):
         stream.flush()
+
+
+def flush_before_commands(streams: Streams) -> None:
+    """Makes every subprocess start with flushed streams. Once per process."""
+    execute = subprocess.Popen._execute_child
+
+    @functools.wraps(execute)
+    def call(*args, **kwargs):
+        streams.flush_lines()
+        return execute(*args, **kwargs)
+
+    subprocess.Popen._execute_child = call
 
 
 def _libc_stdout():

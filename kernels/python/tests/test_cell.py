@@ -13,6 +13,8 @@ def test_error_is_plain_text(kernel):
     error = execution.error
     assert (execution.status, execution.exit_code) == ("error", 1)
     assert (error["name"], error["value"], error["line"]) == ("ZeroDivisionError", "division by zero", 2)
-    assert error["text"].startswith('Traceback (most recent call last):\n  File "<cell 1>", line 2, in <module>\n    1/0')
+    assert error["text"].startswith(
+        'Traceback (most recent call last):\n  File "<cell 1>", line 2, in <module>\n    1/0'
+    )
     assert error["text"].endswith("ZeroDivisionError: division by zero")
     assert "pandastack_kernel" not in error["text"] and "\x1b" not in error["text"]

@@ -64,7 +64,9 @@ def test_figure_that_changed_after_it_was_shown_is_shown_again(kernel):
 
 
 def test_figures_come_in_order_and_also_when_the_cell_fails(kernel):
-    execution = kernel.run(SETUP + "for n in 'ab':\n    plt.figure()\n    plt.plot([1])\n    plt.title(n)\nplt.figure(1)\n1/0")
+    execution = kernel.run(
+        SETUP + "for n in 'ab':\n    plt.figure()\n    plt.plot([1])\n    plt.title(n)\nplt.figure(1)\n1/0"
+    )
     titles = [json.loads(r["data"][CHART])["title"] for r in execution.results]
     assert titles == ["a", "b"] and execution.error["name"] == "ZeroDivisionError"
 
@@ -140,7 +142,9 @@ def test_bar(kernel):
 
 def test_bar_of_pandas(kernel):
     pytest.importorskip("pandas")
-    data = chart(kernel, "import pandas as pd\npd.DataFrame({'p': [1, 2], 'q': [3, 4]}, index=['a', 'b']).plot.bar()\nNone")
+    data = chart(
+        kernel, "import pandas as pd\npd.DataFrame({'p': [1, 2], 'q': [3, 4]}, index=['a', 'b']).plot.bar()\nNone"
+    )
     assert [(e["label"], e["group"], e["value"]) for e in data["elements"]] == [
         ("a", "p", 1), ("b", "p", 2), ("a", "q", 3), ("b", "q", 4)]  # fmt: skip
 

@@ -45,7 +45,12 @@ def test_library_frames_stay(kernel):
 
 @pytest.mark.parametrize(
     ("code", "exit_code", "status"),
-    [("import sys; sys.exit(3)", 3, "error"), ("exit()", 0, "ok"), ("quit(2)", 2, "error"), ("raise SystemExit", 0, "ok")],
+    [
+        ("import sys; sys.exit(3)", 3, "error"),
+        ("exit()", 0, "ok"),
+        ("quit(2)", 2, "error"),
+        ("raise SystemExit", 0, "ok"),
+    ],
 )
 def test_exit_ends_the_cell_not_the_kernel(kernel, code, exit_code, status):
     kernel.run("x = 5")

@@ -101,3 +101,24 @@ def test_many_interrupts_never_break_the_protocol(kernel):
         kernel.interrupt()
         assert kernel.wait(started).status in ("ok", "interrupted")
     assert kernel.run("1").text == "1"
+
+
+def test_storm_of_interrupts_around_short_cells(kernel):
+    import threading
+
+    stop = threading.Event()
+
+    def storm():
+        while not stop.is_set():
+            kernel.interrupt()
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=storm)
+    thread.start()
+    try:
+        for _ in range(300):
+            assert kernel.run("x = 1").status in ("ok", "interrupted")
+    finally:
+        stop.set()
+        thread.join()
+    assert kernel.run("x = 2; x").text == "2"

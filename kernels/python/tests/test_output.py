@@ -27,7 +27,7 @@ def test_c_library_output_without_newline_belongs_to_the_cell(kernel):
 
 
 def test_output_is_live(kernel):
-    started = kernel.start("import time\nprint('first', end='')\ntime.sleep(0.5)\nprint('second')")
+    started = kernel.start("import time\nprint('first', end='', flush=True)\ntime.sleep(0.5)\nprint('second')")
     partial = kernel.wait(started, until=lambda execution: execution.stdout)
     assert partial.stdout == "first" and not partial.status
     assert kernel.wait(started).stdout == "firstsecond\n"
@@ -37,6 +37,14 @@ def test_output_comes_before_the_result_shown_after_it(kernel):
     execution = kernel.run("print('one')\ndisplay(1)\nimport time; time.sleep(0.3)\nprint('two')\n3")
     kinds = [(kind, data if kind == "stdout" else data["data"]["text/plain"]) for kind, data in execution.events]
     assert kinds == [("stdout", b"one\n"), ("result", "1"), ("stdout", b"two\n"), ("result", "3")]
+
+
+def test_lines_of_several_processes_stay_whole(kernel):
+    execution = kernel.run(
+        "import os\nprint('unfinished', end='')\nchildren = [os.fork() for _ in range(1)]\n"
+        "for i in range(300): print('line', 'of', os.getpid() * 0)\nif not children[0]: os._exit(0)\nos.wait(); None"
+    )
+    assert execution.stdout == "unfinished" + "line of 0\n" * 600
 
 
 def test_large_output_is_complete(kernel):
@@ -80,9 +88,7 @@ def test_stdout_stays_the_same_object(kernel):
 def test_invalid_text_is_written_not_refused(kernel):
     execution = kernel.run(r"print('\ud800 é😀漢'); import os; os.write(1, 'é😀'.encode()); None")
     assert execution.stdout == "\\ud800 é😀漢\né😀"
-    assert kernel.run(r"'\ud800'; display({'text/plain': 'a\ud800b'}, raw=True)").results[0]["data"]["text/plain"] == (
-        "a\ufffdb"
-    )
+    assert kernel.run(r"display({'text/plain': 'a\ud800b'}, raw=True)").results[0]["data"]["text/plain"] == ("a\ufffdb")
 
 
 def test_thread_and_child_output_between_cells_is_no_answer(kernel):

@@ -19,7 +19,12 @@ def test_update_display_and_clear_output(kernel):
         "from IPython.display import *\nh = display(1, display_id=True)\nh.update(2)\nclear_output(wait=True)\ndisplay(3)"
     )
     kinds = [(kind, message.get("update"), message.get("wait")) for kind, message in execution.events]
-    assert kinds == [("result", False, None), ("result", True, None), ("clear_output", None, True), ("result", False, None)]
+    assert kinds == [
+        ("result", False, None),
+        ("result", True, None),
+        ("clear_output", None, True),
+        ("result", False, None),
+    ]
     first, second, _ = execution.results
     assert first["display_id"] == second["display_id"] and second["data"]["text/plain"] == "2"
 
@@ -37,7 +42,7 @@ def test_display_is_sent_while_the_cell_runs(kernel):
     [
         ("{1: float('nan'), 'b': [float('inf')], (1, 2): None}", '{"1": null, "b": [null], "(1, 2)": null}'),
         ("{'s': {1}, 'd': __import__('datetime').date(2024, 1, 2)}", '{"s": [1], "d": "2024-01-02"}'),
-        ("[10**30, 'é', object]", "[1000000000000000000000000000000, \"é\", \"<class 'object'>\"]"),
+        ("[10**30, 'é', object]", '[1000000000000000000000000000000, "é", "<class \'object\'>"]'),
     ],
 )
 def test_json_is_always_valid(kernel, value, text):
@@ -121,8 +126,20 @@ def test_large_and_odd_dataframes(kernel):
     data = kernel.run("pd.DataFrame(np.zeros((1000, 80)))").results[0]["data"]
     table = json.loads(data["application/vnd.pandastack.dataframe+json"])
     assert (len(table["rows"]), len(table["columns"]), table["row_count"], table["truncated"]) == (100, 50, 1000, True)
-    code = "pd.DataFrame([[1, {'k': (1,)}, pd.NA, 'x' * 5000]], columns=pd.MultiIndex.from_product([['a', 'b'], [1, 2]]))"
+    code = (
+        "pd.DataFrame([[1, {'k': (1,)}, pd.NA, 'x' * 5000]], columns=pd.MultiIndex.from_product([['a', 'b'], [1, 2]]))"
+    )
     table = json.loads(kernel.run(code).results[0]["data"]["application/vnd.pandastack.dataframe+json"])
     assert table["rows"][0][:3] == [1, '{"k": [1]}', None] and table["truncated"]
     assert table["columns"][0]["name"] == "a / 1"
     assert kernel.run("pd.DataFrame()").status == "ok"
+
+
+def test_results_of_threads_are_all_sent(kernel):
+    execution = kernel.run(
+        "import threading\ndef show(n):\n    for i in range(50): display(n * 100 + i)\n"
+        "threads = [threading.Thread(target=show, args=(n,)) for n in range(4)]\n"
+        "for t in threads: t.start()\nfor t in threads: t.join()"
+    )
+    shown = sorted(int(result["data"]["text/plain"]) for result in execution.results)
+    assert shown == sorted(n * 100 + i for n in range(4) for i in range(50))
