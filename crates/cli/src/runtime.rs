@@ -10,3 +10,9 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> 
     runtime.shutdown_background();
     result
 }
+
+/// Like [`block_on`], for commands that run sandboxes: an ordinary user enters a user namespace first, as long as there is one thread only.
+pub(crate) fn block_on_with_sandboxes<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    pandastack_engine::privilege::enter_user_namespace().map_err(CliError::new)?;
+    block_on(future)
+}

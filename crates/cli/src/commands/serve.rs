@@ -15,12 +15,12 @@ use crate::api;
 use crate::arguments::ServeArguments;
 use crate::error::Result;
 use crate::output;
-use crate::runtime::block_on;
+use crate::runtime::block_on_with_sandboxes;
 
 /// Serves until it is stopped.
 pub(crate) fn serve(arguments: ServeArguments) -> Result<ExitCode> {
     start_log();
-    block_on(async {
+    block_on_with_sandboxes(async {
         let home = api::home()?;
         let runsc = runsc::find(&home).await?;
         server::serve(EngineConfig::new(home, runsc), options(arguments), tell).await?;

@@ -9,12 +9,12 @@ use std::process::ExitCode;
 
 use crate::arguments::EngineCommand;
 use crate::error::Result;
-use crate::runtime::block_on;
+use crate::runtime::{block_on, block_on_with_sandboxes};
 
 /// Runs the command.
 pub(crate) fn run(command: EngineCommand) -> Result<ExitCode> {
     match command {
-        EngineCommand::Setup => block_on(setup::setup()),
+        EngineCommand::Setup => block_on_with_sandboxes(setup::setup()),
         EngineCommand::Doctor => block_on(doctor::doctor()),
         EngineCommand::Status { json } => block_on(status::status(json)),
         EngineCommand::Stop { kill } => block_on(stop::stop(kill)),

@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 
 use crate::arguments::TemplateCommand;
 use crate::error::{CliError, Result};
-use crate::runtime::block_on;
+use crate::runtime::block_on_with_sandboxes;
 
 pub(crate) use build::build_default;
 
 /// Runs the command.
 pub(crate) fn run(command: TemplateCommand) -> Result<ExitCode> {
     match command {
-        TemplateCommand::Build { name } => block_on(build::build(&name)),
+        TemplateCommand::Build { name } => block_on_with_sandboxes(build::build(&name)),
         TemplateCommand::List => list::list(),
-        TemplateCommand::Import { path } => block_on(import::import(&path)),
+        TemplateCommand::Import { path } => block_on_with_sandboxes(import::import(&path)),
     }
 }
 
