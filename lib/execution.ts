@@ -160,13 +160,13 @@ class Collector {
         this.#stderr.push(event.text)
         return this.callbacks.onStderr?.(event.text)
       case 'result':
-        return this.callbacks.onResult?.(this.#show(event))
+        return this.#call('onResult', this.#show(event))
       case 'clear':
         if (event.wait) this.#clearNext = true
         else this.#clear()
         return undefined
       case 'error':
-        return this.callbacks.onError?.(this.#raise(event))
+        return this.#call('onError', this.#raise(event))
       case 'end':
         return this.#end(event)
       default:
@@ -213,8 +213,12 @@ class Collector {
     execution.truncated = event.truncated
     if (event.status !== 'kernel_died' || execution.error) return undefined
     const value = 'the kernel process ended while the code ran; a new kernel is ready, variables are lost'
-    return this.callbacks.onError?.(
-      this.#raise({ type: 'error', text: `KernelDied: ${value}`, name: 'KernelDied', value, traceback: [] }),
-    )
+    const error = { type: 'error' as const, text: `KernelDied: ${value}`, name: 'KernelDied', value, traceback: [] }
+    return this.#call('onError', this.#raise(error))
+  }
+
+  /** A method, because `?.()` would not even evaluate its argument where there is no callback. */
+  #call<K extends keyof ExecutionCallbacks>(name: K, value: Parameters<NonNullable<ExecutionCallbacks[K]>>[0]): unknown {
+    return (this.callbacks[name] as ((value: unknown) => unknown) | undefined)?.(value)
   }
 }

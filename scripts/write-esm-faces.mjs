@@ -11,7 +11,7 @@ for (const entry of Object.values(exports)) {
   const script = entry.require?.default
   if (!script || !existsSync(root + script)) continue
   const name = basename(script, '.js')
-  const hasDefault = /^exports\.default = /m.test(readFileSync(root + script, 'utf8'))
+  const hasDefault = /exports(\.default = |, "default")/.test(readFileSync(root + script, 'utf8'))
   const face = `export * from './${name}.js'\n`
   const types = hasDefault ? `${face}export { default } from './${name}.js'\n` : face
   const code = hasDefault ? `${face}import implementation from './${name}.js'\nexport default implementation.default\n` : face
