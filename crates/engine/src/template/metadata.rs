@@ -89,7 +89,7 @@ impl Template {
         let missing = cpu::missing(&self.cpu_features, &cpu::cpu_features());
         let reason = if self.runsc_version != runsc_version {
             format!("it was made with runsc {}, here is {runsc_version}", self.runsc_version)
-        } else if self.folder != folder {
+        } else if !is_same_folder(&self.folder, folder) {
             format!("it was made at `{}`", self.folder.display())
         } else if !missing.is_empty() {
             format!("the processor lacks {}", missing.join(", "))
@@ -140,6 +140,11 @@ pub(crate) fn measure(folder: &Path) -> Result<(BTreeMap<String, String>, u64, u
     let rootfs = folder.join("rootfs.erofs");
     hashes.insert("rootfs.erofs".to_owned(), hash_file(&rootfs).map_err(TemplateError::file("read", &rootfs))?);
     Ok((hashes, size(&rootfs)?, checkpoint_bytes))
+}
+
+/// True for two paths of one folder, such as one through a linked `templates`.
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    one == other || matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Makes sure that a file or a folder's entries outlive a power cut.
@@ -213,6 +218,9 @@ pub(crate) mod tests {
                 .contains("made with runsc 20260905.0, here is 20270101.0")
         );
         assert!(reason(template.verify_fits(Path::new("/elsewhere"), "20260905.0")).contains("made at"));
+        let link = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(folder.path(), link.path().join("linked")).unwrap();
+        template.verify_fits(&link.path().join("linked"), "20260905.0").unwrap();
         template.cpu_features = vec!["avx99".to_owned()];
         assert!(reason(template.verify_fits(folder.path(), "20260905.0")).contains("lacks avx99"));
     }
