@@ -10,6 +10,7 @@ mount -t tmpfs tmpfs "$root/tmp"
 while [ "$1" != -- ]; do
     [ -e "$root$2" ] || : > "$root$2"
     mount --bind "$1" "$root$2"
+    mount -o remount,bind,ro "$root$2"
     shift 2
 done
 shift

@@ -9,8 +9,8 @@ use crate::home::Home;
 use crate::runsc;
 use crate::template::{self, TemplateError};
 
-/// Oldest Linux that sandboxes run on: gVisor's systrap needs seccomp user notification.
-const OLDEST_KERNEL: (u32, u32) = (5, 0);
+/// Oldest Linux that sandboxes run on: a pidfd tells when one ends.
+const OLDEST_KERNEL: (u32, u32) = (5, 3);
 
 /// Memory below which sandboxes are likely to fail, and disk space below which templates and snapshots are, in bytes.
 const LITTLE_MEMORY: u64 = 1 << 30;
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn kernels_are_compared_by_number() {
         assert_eq!(check_kernel("6.18.44-fc").state, CheckState::Ok);
-        assert_eq!(check_kernel("5.0").state, CheckState::Ok);
+        assert_eq!(check_kernel("5.3").state, CheckState::Ok);
         let old = check_kernel("4.19.0-gvisor");
-        assert_eq!((old.state, old.advice.as_str()), (CheckState::Failed, "use Linux 5.0 or newer"));
+        assert_eq!((old.state, old.advice.as_str()), (CheckState::Failed, "use Linux 5.3 or newer"));
     }
 
     #[test]

@@ -13,6 +13,9 @@ pub(crate) const LEND: &str = include_str!("../../../../templates/lend.sh");
 /// Where the trusted certificates lie in the template.
 pub(crate) const BUNDLE_PATH: &str = "etc/ssl/certs/ca-certificates.crt";
 
+/// Where pip finds the configuration of the user who builds: on a tmpfs, so that credentials in it never reach the image.
+const USER_PIP_CONFIGURATION: &str = "/run/pip.conf";
+
 /// What is left out of every Debian package: nobody reads it in a sandbox, and it doubles the image.
 const EXCLUDED: [&str; 5] =
     ["/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/lintian/*"];
@@ -30,7 +33,7 @@ pub(crate) async fn build_base(
     install_python(definition, rootfs, steps).await?;
     progress("compiling Python files");
     let caches = "import matplotlib.pyplot, compileall; [compileall.compile_dir(p, quiet=2, workers=0) for p in ('/usr/lib/python3', '/usr/lib/python3.11', '/usr/local/lib/python3.11')]";
-    in_root(rootfs, &["python3", "-c", caches], steps, "compiling Python files").await?;
+    in_root(rootfs, &["python3", "-c", caches], &[], steps, "compiling Python files").await?;
     clean(definition, rootfs)
 }
 
@@ -63,7 +66,7 @@ async fn install_python(definition: &Definition, rootfs: &Path, steps: &Steps) -
         "-r",
         "/root/requirements.txt",
     ];
-    in_root(rootfs, &pip, steps, "installing Python packages").await?;
+    in_root(rootfs, &pip, &network_files(), steps, "installing Python packages").await?;
     fs::remove_file(&requirements).map_err(TemplateError::file("remove", &requirements))?;
     trust_system_certificates(rootfs)
 }
@@ -78,10 +81,24 @@ fn trust_system_certificates(rootfs: &Path) -> Result<(), TemplateError> {
     std::os::unix::fs::symlink(Path::new("/").join(BUNDLE_PATH), &own).map_err(TemplateError::file("link", &own))
 }
 
-/// Runs a command in `rootfs` with the host's name resolution, certificates, proxies and pip configuration.
+/// Name resolution, certificates and pip configuration of the host, each with its place in the root filesystem.
+fn network_files() -> Vec<(PathBuf, &'static str)> {
+    let (machine, user) = host::pip_configurations();
+    let files = [
+        (Some(PathBuf::from("/etc/resolv.conf")), "/etc/resolv.conf"),
+        (Some(PathBuf::from("/etc/hosts")), "/etc/hosts"),
+        (certificates::host_bundle(), "/etc/ssl/certs/ca-certificates.crt"),
+        (machine, "/etc/pip.conf"),
+        (user, USER_PIP_CONFIGURATION),
+    ];
+    files.into_iter().filter_map(|(from, to)| from.filter(|path| path.exists()).map(|path| (path, to))).collect()
+}
+
+/// Runs a command in `rootfs`; `lent` are files of the host and where the command sees them meanwhile.
 pub(crate) async fn in_root(
     rootfs: &Path,
     command: &[&str],
+    lent: &[(PathBuf, &str)],
     steps: &Steps,
     step: &'static str,
 ) -> Result<(), TemplateError> {
@@ -91,19 +108,9 @@ pub(crate) async fn in_root(
         ("PIP_DISABLE_PIP_VERSION_CHECK", "1".to_owned()),
         ("PIP_ROOT_USER_ACTION", "ignore".to_owned()),
     ]);
-    let (machine, user) = host::pip_configurations();
-    if user.is_some() {
-        environment.push(("PIP_CONFIG_FILE", "/run/pip.conf".to_owned()));
+    if lent.iter().any(|(_, to)| *to == USER_PIP_CONFIGURATION) {
+        environment.push(("PIP_CONFIG_FILE", USER_PIP_CONFIGURATION.to_owned()));
     }
-    let lent = [
-        (Some(PathBuf::from("/etc/resolv.conf")), "/etc/resolv.conf"),
-        (Some(PathBuf::from("/etc/hosts")), "/etc/hosts"),
-        (certificates::host_bundle(), "/etc/ssl/certs/ca-certificates.crt"),
-        (machine, "/etc/pip.conf"),
-        (user, "/run/pip.conf"),
-    ];
-    let lent: Vec<(PathBuf, &str)> =
-        lent.into_iter().filter_map(|(from, to)| from.filter(|path| path.exists()).map(|path| (path, to))).collect();
     let mut words: Vec<&OsStr> = vec!["sh".as_ref(), "-c".as_ref(), LEND.as_ref(), "lend".as_ref(), rootfs.as_os_str()];
     words.extend(lent.iter().flat_map(|(from, to)| [from.as_os_str(), to.as_ref()]));
     words.push("--".as_ref());
@@ -115,7 +122,7 @@ pub(crate) async fn in_root(
 fn clean(definition: &Definition, rootfs: &Path) -> Result<(), TemplateError> {
     for path in &definition.removed {
         match path.strip_suffix("/*") {
-            Some(folder) => empty_folder(&rootfs.join(folder))?,
+            Some(folder) => remove_files(&rootfs.join(folder))?,
             None => remove(&rootfs.join(path))?,
         }
     }
@@ -133,13 +140,18 @@ fn clean(definition: &Definition, rootfs: &Path) -> Result<(), TemplateError> {
     fs::create_dir_all(&workspace).map_err(TemplateError::file("make folder", &workspace))
 }
 
-fn empty_folder(folder: &Path) -> Result<(), TemplateError> {
+/// Removes all files below a folder. Its folders stay: apt, for one, does not work without those for its logs.
+fn remove_files(folder: &Path) -> Result<(), TemplateError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(TemplateError::file("read folder", folder))?,
     };
     for entry in entries {
-        remove(&entry.map_err(TemplateError::file("read folder", folder))?.path())?;
+        let path = entry.map_err(TemplateError::file("read folder", folder))?.path();
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => remove_files(&path)?,
+            _ => remove(&path)?,
+        }
     }
     Ok(())
 }
@@ -175,7 +187,7 @@ mod tests {
 
         clean(&definition, rootfs).unwrap();
 
-        assert_eq!(fs::read_dir(rootfs.join("var/log")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(rootfs.join("var/log/apt")).unwrap().count(), 0);
         assert_eq!(fs::read_to_string(rootfs.join("etc/hostname")).unwrap(), "sandbox\n");
         assert!(!fs::symlink_metadata(rootfs.join("etc/resolv.conf")).unwrap().is_symlink());
         assert!(!fs::read_to_string(rootfs.join("etc/apt/sources.list")).unwrap().contains("secret"));

@@ -33,7 +33,7 @@ pub struct Definition {
     pub environment: BTreeMap<String, String>,
     /// Files of the root filesystem: absolute path and text.
     pub files: Vec<(String, String)>,
-    /// What is removed at the end, relative to the root; a final `/*` empties a folder.
+    /// What is removed at the end, relative to the root; a final `/*` means all files below a folder, whose folders stay.
     pub removed: Vec<String>,
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn build_image(
     // Hard links: files are replaced, never written to, so the base stays as it is.
     steps.plain("copying the base", &["cp".as_ref(), "-al".as_ref(), base.as_os_str(), rootfs.as_os_str()]).await?;
     add(&rootfs, additions)?;
-    in_root(&rootfs, &["python3", "-m", "compileall", "-q", KERNELS_PATH], steps, "compiling the kernels").await?;
+    in_root(&rootfs, &["python3", "-m", "compileall", "-q", KERNELS_PATH], &[], steps, "compiling the kernels").await?;
     steps
         .plain(
             "packing the image",
