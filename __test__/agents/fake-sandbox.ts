@@ -1,11 +1,17 @@
-import type { CodeContextLike, ExecutionLike, RunCellOptions, SandboxLike } from '../../lib/agents/contract.js';
+import type { CreateSandbox } from '../../lib/agents/contract.js';
+import type { RunCodeOptions } from '../../lib/code-context.js';
+import type { Execution } from '../../lib/execution.js';
+import type { Sandbox, SandboxCreateOptions } from '../../lib/sandbox.js';
 
 /** What a scripted cell does. */
-export type Cell = (options: RunCellOptions, context: FakeContext) => Promise<Partial<ExecutionLike>>;
+export type Cell = (options: RunCodeOptions, context: FakeContext) => Promise<Parts>;
+
+/** Parts of an execution that matter to a test. */
+export type Parts = Omit<Partial<Execution>, 'results'> & { results?: { data: Record<string, string>; isMain?: boolean }[] };
 
 /** An execution of which only what matters is given. */
-export function execution(parts: Partial<ExecutionLike> = {}): ExecutionLike {
-  return { stdout: '', stderr: '', results: [], ...parts };
+export function execution(parts: Parts = {}): Execution {
+  return { stdout: '', stderr: '', results: [], ...parts } as unknown as Execution;
 }
 
 /** An error as the SDK throws it. */
@@ -30,7 +36,7 @@ export const endless: Cell = ({ signal }) =>
     signal?.addEventListener('abort', () => reject(failure('aborted', { cause: signal.reason })), { once: true });
   });
 
-export class FakeContext implements CodeContextLike {
+export class FakeContext {
   closed = 0;
   readonly codes: string[] = [];
 
@@ -39,7 +45,7 @@ export class FakeContext implements CodeContextLike {
     readonly sandbox: FakeSandbox,
   ) {}
 
-  async runCode(code: string, options: RunCellOptions = {}): Promise<ExecutionLike> {
+  async runCode(code: string, options: RunCodeOptions = {}): Promise<Execution> {
     this.sandbox.world.checkAlive(this);
     this.codes.push(code);
     this.sandbox.world.started.push(code);
@@ -53,7 +59,7 @@ export class FakeContext implements CodeContextLike {
   }
 }
 
-export class FakeSandbox implements SandboxLike {
+export class FakeSandbox {
   killed = 0;
   readonly contexts: FakeContext[] = [];
 
@@ -82,7 +88,7 @@ export class FakeWorld {
   readonly gone = new Set<FakeSandbox | FakeContext>();
   /** Codes in the order in which they started. */
   readonly started: string[] = [];
-  readonly creations: Record<string, unknown>[] = [];
+  readonly creations: SandboxCreateOptions[] = [];
   /** Set: the next creation fails with it. */
   nextCreationError: Error | undefined;
   /** Set: creations wait for it. */
@@ -90,7 +96,8 @@ export class FakeWorld {
 
   constructor(readonly cells: Record<string, Cell> = {}) {}
 
-  readonly create = async (options: Record<string, unknown> = {}, signal?: AbortSignal): Promise<FakeSandbox> => {
+  /** Makes a sandbox. */
+  readonly make = async ({ signal, ...options }: SandboxCreateOptions = {}): Promise<FakeSandbox> => {
     this.creations.push(options);
     const error = this.nextCreationError;
     this.nextCreationError = undefined;
@@ -101,6 +108,9 @@ export class FakeWorld {
     this.sandboxes.push(sandbox);
     return sandbox;
   };
+
+  /** The same for those who want one of the SDK. */
+  readonly create: CreateSandbox = async (options) => (await this.make(options)) as unknown as Sandbox;
 
   checkAlive(context: FakeContext): void {
     if (this.gone.has(context) || this.gone.has(context.sandbox)) throw failure('not_found', { statusCode: 404 });

@@ -1,9 +1,10 @@
 import type { Tool } from 'ai';
 import type { CodeSession } from './code-session.js';
+import type { CreateSandbox } from './contract.js';
 import { createSdkSandbox } from './create-sandbox.js';
 import { linkedSignal } from './linked-signal.js';
 import { OutputFeed } from './output-feed.js';
-import { type CreateSandbox, RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
+import { RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
 import type { RunCodeToolOptions } from './run-code-options.js';
 import { type RunCodeInput, runCodeSchema } from './run-code-schema.js';
 
@@ -45,7 +46,11 @@ export function runCodeTool(options: RunCodeToolOptions = {}): RunCodeTool {
   return makeRunCodeTool(options, createSdkSandbox);
 }
 
-/** {@link runCodeTool} with another way to make sandboxes. */
+/**
+ * {@link runCodeTool} with another way to make sandboxes.
+ *
+ * @internal
+ */
 export function makeRunCodeTool(options: RunCodeToolOptions, createSandbox: CreateSandbox): RunCodeTool {
   const runCode = new RunCode(options, createSandbox);
   const images = new ImageParts();

@@ -1,5 +1,7 @@
+import type { CodeContext, RunCodeOptions } from '../code-context.js';
+import type { Execution } from '../execution.js';
+import type { Sandbox } from '../sandbox.js';
 import { CallQueue } from './call-queue.js';
-import type { CodeContextLike, ExecutionLike, RunCellOptions, SandboxLike } from './contract.js';
 import { failureOf } from './contract.js';
 import { linkedSignal } from './linked-signal.js';
 
@@ -13,11 +15,11 @@ export interface CodeSessionOptions {
   /** Name of the tool, for error texts. */
   name: string;
   /** A sandbox of the caller: used, never killed. */
-  sandbox?: SandboxLike | undefined;
+  sandbox?: Sandbox | undefined;
   /** A kernel of the caller: used, never closed. */
-  context?: CodeContextLike | undefined;
+  context?: CodeContext | undefined;
   /** Makes a sandbox when none was given. The signal is aborted when the session closes. */
-  createSandbox: (signal: AbortSignal) => Promise<SandboxLike>;
+  createSandbox: (signal: AbortSignal) => Promise<Sandbox>;
   /** Language of the kernel. */
   language: string;
   /** Seconds without a call after which the kernel and our sandbox are given back. Undefined: never. */
@@ -43,8 +45,8 @@ export class CodeSession {
   readonly #options: CodeSessionOptions;
   readonly #queue = new CallQueue();
   readonly #closing = new AbortController();
-  #sandbox: Promise<SandboxLike> | undefined;
-  #context: Promise<CodeContextLike> | undefined;
+  #sandbox: Promise<Sandbox> | undefined;
+  #context: Promise<CodeContext> | undefined;
   #notice: string | undefined;
   #lastCount = 0;
   #calls = 0;
@@ -60,7 +62,7 @@ export class CodeSession {
    *
    * @throws {ClosedError} after `close()`. A failed creation is not remembered: the next call tries again.
    */
-  sandbox(): Promise<SandboxLike> {
+  sandbox(): Promise<Sandbox> {
     if (this.#closed) return Promise.reject(this.#closedError());
     if (this.#options.sandbox) return Promise.resolve(this.#options.sandbox);
     if (this.#sandbox) return this.#sandbox;
@@ -73,7 +75,7 @@ export class CodeSession {
   }
 
   /** The kernel of this session, made if need be. Throws as {@link CodeSession.sandbox} does. */
-  context(): Promise<CodeContextLike> {
+  context(): Promise<CodeContext> {
     if (this.#closed) return Promise.reject(this.#closedError());
     if (this.#options.context) return Promise.resolve(this.#options.context);
     if (this.#context) return this.#context;
@@ -92,7 +94,7 @@ export class CodeSession {
    * @throws what the SDK throws (time limit, cut connection, sandbox gone), the reason of an aborted signal, or
    *   {@link ClosedError}.
    */
-  async run(code: string, options: RunCellOptions = {}): Promise<ExecutionLike> {
+  async run(code: string, options: RunCodeOptions = {}): Promise<Execution> {
     if (this.#closed) throw this.#closedError();
     this.#calls += 1;
     clearTimeout(this.#idleTimer);
@@ -127,12 +129,13 @@ export class CodeSession {
     return this.#closed;
   }
 
-  async #runCell(code: string, options: RunCellOptions & { signal: AbortSignal }): Promise<ExecutionLike> {
+  async #runCell(code: string, options: RunCodeOptions & { signal: AbortSignal }): Promise<Execution> {
     for (let attempt = 1; ; attempt += 1) {
       const context = await this.#freshContext(options.signal);
       try {
         return this.#counted(await context.runCode(code, options));
       } catch (error) {
+        this.#noteRestart(failureOf(error).execution);
         const replaced = this.#letGo(error);
         // What may have run is not run again.
         if (!replaced || !wasRefused(error) || attempt > 1) throw error;
@@ -141,7 +144,7 @@ export class CodeSession {
   }
 
   /** The kernel; when the sandbox that should get one turns out to be gone, a kernel in a new sandbox, once. */
-  async #freshContext(signal: AbortSignal): Promise<CodeContextLike> {
+  async #freshContext(signal: AbortSignal): Promise<CodeContext> {
     if (!this.#options.context) await untilAborted(this.sandbox(), signal);
     try {
       return await untilAborted(this.context(), signal);
@@ -176,11 +179,18 @@ export class CodeSession {
   }
 
   /** A count that does not grow comes from another kernel process, as after an abort that code did not obey. */
-  #counted(execution: ExecutionLike): ExecutionLike {
-    const { executionCount, restarted } = execution;
-    if (restarted || (executionCount !== undefined && executionCount <= this.#lastCount)) this.#notice ??= VARIABLES_LOST;
-    this.#lastCount = executionCount ?? 0;
+  #counted(execution: Execution): Execution {
+    const { executionCount = 0 } = execution;
+    if (executionCount > 0 && executionCount <= this.#lastCount) this.#notice ??= VARIABLES_LOST;
+    this.#lastCount = executionCount;
+    this.#noteRestart(execution);
     return execution;
+  }
+
+  #noteRestart(execution: Execution | undefined): void {
+    if (!execution?.restarted) return;
+    this.#lastCount = 0;
+    this.#notice ??= VARIABLES_LOST;
   }
 
   #watchIdle(): void {

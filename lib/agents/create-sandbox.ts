@@ -1,7 +1,5 @@
 import { Sandbox } from '../sandbox.js';
-import type { SandboxLike } from './contract.js';
+import type { CreateSandbox } from './contract.js';
 
 /** Makes a sandbox with the SDK. */
-export function createSdkSandbox(options: Record<string, unknown>, signal: AbortSignal, client?: object): Promise<SandboxLike> {
-  return Sandbox.create({ ...options, signal }, client);
-}
+export const createSdkSandbox: CreateSandbox = (options, client) => Sandbox.create(options, client);

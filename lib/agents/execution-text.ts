@@ -1,4 +1,5 @@
-import type { ExecutionLike, ResultLike } from './contract.js';
+import type { Execution } from '../execution.js';
+import type { Result } from '../result.js';
 
 /** What is said around the output of a cell. */
 export interface ExecutionTextOptions {
@@ -23,7 +24,7 @@ const DEFAULT_MAX_OUTPUT_CHARS = 20_000;
  * The same execution always gives the same text. Of what is too long the head and the tail are kept, and a marker says how
  * much was left out. Images and tables appear as a marker.
  */
-export function executionText(execution: ExecutionLike, options: ExecutionTextOptions = {}): string {
+export function executionText(execution: Execution, options: ExecutionTextOptions = {}): string {
   const maxChars = options.maxOutputChars ?? DEFAULT_MAX_OUTPUT_CHARS;
   const notice = options.notice === undefined ? '' : `${options.notice}\n\n`;
   const sections = fitted(sectionsOf(execution, options), maxChars - notice.length);
@@ -32,7 +33,7 @@ export function executionText(execution: ExecutionLike, options: ExecutionTextOp
   return shortened(notice + (text || '(no output)'), Math.max(maxChars, notice.length));
 }
 
-function sectionsOf(execution: ExecutionLike, options: ExecutionTextOptions): Section[] {
+function sectionsOf(execution: Execution, options: ExecutionTextOptions): Section[] {
   const error = [execution.error, options.failure].filter((part) => part !== undefined && part !== '').join('\n\n');
   const sections: Section[] = [];
   if (error !== '') sections.push({ label: 'ERROR:\n', body: error });
@@ -45,27 +46,23 @@ function sectionsOf(execution: ExecutionLike, options: ExecutionTextOptions): Se
   return sections.filter((section) => section.label !== '' || section.body !== '');
 }
 
-function resultSections({ data }: ResultLike): Section[] {
+function resultSections({ data }: Pick<Result, 'data'>): Section[] {
   const image = Object.keys(data).find((mime) => mime.startsWith('image/'));
   if (image !== undefined) return [{ label: '[chart] ', body: `${image} produced` }];
   const sections: Section[] = [];
   const text = textOf(data);
   if (text !== undefined) sections.push({ label: '[result] ', body: text });
   const html = data['text/html'];
-  if (typeof html === 'string') {
+  if (html !== undefined) {
     const kind = html.includes('<table') ? 'table' : 'html';
     sections.push({ label: `[${kind}] `, body: `HTML of ${html.length} characters produced` });
   }
   return sections;
 }
 
-function textOf(data: ResultLike['data']): string | undefined {
-  for (const mime of ['text/plain', 'text/markdown', 'text/latex', 'application/json']) {
-    const content = data[mime];
-    if (typeof content === 'string') return content;
-    if (content !== undefined && content !== null) return JSON.stringify(content);
-  }
-  return undefined;
+function textOf(data: Result['data']): string | undefined {
+  const mime = ['text/plain', 'text/markdown', 'text/latex', 'application/json'].find((known) => data[known] !== undefined);
+  return mime && data[mime];
 }
 
 /** Cuts the longest sections until all fit: short ones stay whole, long ones share what is left. */

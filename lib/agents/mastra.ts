@@ -1,7 +1,8 @@
 import { createTool, type Tool } from '@mastra/core/tools';
 import type { CodeSession } from './code-session.js';
+import type { CreateSandbox } from './contract.js';
 import { createSdkSandbox } from './create-sandbox.js';
-import { type CreateSandbox, RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
+import { RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
 import type { RunCodeToolOptions } from './run-code-options.js';
 import { type RunCodeInput, runCodeSchema } from './run-code-schema.js';
 
@@ -40,7 +41,11 @@ export function runCodeTool(options: RunCodeToolOptions = {}): RunCodeTool {
   return makeRunCodeTool(options, createSdkSandbox);
 }
 
-/** {@link runCodeTool} with another way to make sandboxes. */
+/**
+ * {@link runCodeTool} with another way to make sandboxes.
+ *
+ * @internal
+ */
 export function makeRunCodeTool(options: RunCodeToolOptions, createSandbox: CreateSandbox): RunCodeTool {
   const runCode = new RunCode(options, createSandbox);
   const tool = createTool({

@@ -1,5 +1,9 @@
-import { z } from 'zod';
-import type { CodeContextLike, SandboxLike } from './contract.js';
+import { z } from 'zod/v4';
+import type { Client, ClientConfig } from '../client.js';
+import type { CodeContext } from '../code-context.js';
+import type { Execution } from '../execution.js';
+import { checked } from '../options.js';
+import type { Sandbox, SandboxCreateOptions } from '../sandbox.js';
 
 /** Which call of the tool something belongs to. */
 export interface ToolCallInfo {
@@ -10,13 +14,13 @@ export interface ToolCallInfo {
 /** Options of `runCodeTool`. */
 export interface RunCodeToolOptions {
   /** A sandbox of yours to use; never killed by the tool. Default: one is made at the first call. */
-  sandbox?: SandboxLike;
+  sandbox?: Sandbox;
   /** A kernel of yours to use; never closed by the tool. Default: one is made in the sandbox at the first call. */
-  context?: CodeContextLike;
+  context?: CodeContext;
   /** Options of the sandbox the tool makes: as of `Sandbox.create`. Default: template `code-interpreter`, one hour to live. */
-  create?: Record<string, unknown>;
+  create?: SandboxCreateOptions;
   /** Client, or its configuration, with which the tool makes its sandbox. Default: from the environment. */
-  client?: object;
+  client?: Client | ClientConfig;
   /** Language of the kernel. Default `python`. */
   language?: string;
   /** Name of the tool. Default `run_code`. */
@@ -38,8 +42,7 @@ export interface RunCodeToolOptions {
   /** Called with each piece of standard error as it comes; awaited. */
   onStderr?: (text: string, call: ToolCallInfo) => void | Promise<void>;
   /** Called with the whole execution, charts and tables included, before the model gets its text; awaited. */
-  // biome-ignore lint/suspicious/noExplicitAny: the SDK's own class, or whatever stands in for it
-  onExecution?: (execution: any, call: ToolCallInfo) => void | Promise<void>;
+  onExecution?: (execution: Execution, call: ToolCallInfo) => void | Promise<void>;
   /**
    * Which session a call belongs to, from what the framework passes to the tool. Each key has its own kernel and sandbox.
    * Default: one session for all calls. Undefined as key: the default session.
@@ -49,8 +52,7 @@ export interface RunCodeToolOptions {
   /** Seconds without a call after which a session gives its kernel and sandbox back. Default: never. */
   idleSeconds?: number;
   /** Makes the text for the model. Default: error, stdout, stderr, results, cut to `maxOutputChars`. */
-  // biome-ignore lint/suspicious/noExplicitAny: the SDK's own class, or whatever stands in for it
-  format?: (execution: any) => string;
+  format?: (execution: Execution) => string;
 }
 
 const callback = z.custom<(...parameters: never[]) => unknown>((value) => typeof value === 'function', 'must be a function');
@@ -82,11 +84,9 @@ const schema = z.strictObject({
 /**
  * Checks options where they come in, so that a mistake shows where it was made.
  *
- * @throws {TypeError} that names each wrong option.
+ * @throws {InvalidOptionError} that names each wrong option.
  */
 export function checkedOptions(options: RunCodeToolOptions): RunCodeToolOptions {
-  const { success, error } = schema.safeParse(options);
-  if (success) return options;
-  const faults = error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message));
-  throw new TypeError(`runCodeTool: ${faults.join('; ')}`);
+  checked(schema, options, 'runCodeTool');
+  return options;
 }

@@ -1,6 +1,6 @@
+import type { Execution } from '../execution.js';
 import { ClosedError, CodeSession } from './code-session.js';
-import type { ExecutionLike, SandboxLike } from './contract.js';
-import { failureOf } from './contract.js';
+import { type CreateSandbox, failureOf } from './contract.js';
 import { executionText } from './execution-text.js';
 import { checkedOptions, type RunCodeToolOptions, type ToolCallInfo } from './run-code-options.js';
 import { inputFault } from './run-code-schema.js';
@@ -38,9 +38,6 @@ export interface RunCodeCall extends ToolCallInfo {
   /** Called with each piece of output, stdout and stderr, as it comes. */
   onOutput?: (stream: 'stdout' | 'stderr', text: string) => void | Promise<void>;
 }
-
-/** Makes the sandbox of a tool, with the client of the options if there is one. */
-export type CreateSandbox = (options: Record<string, unknown>, signal: AbortSignal, client?: object) => Promise<SandboxLike>;
 
 const MAX_IMAGES = 4;
 const MIN_OUTPUT_BYTES = 1 << 20;
@@ -120,7 +117,7 @@ export class RunCode {
       sandbox,
       context,
       idleSeconds,
-      createSandbox: (signal) => this.#createSandbox(creation, signal, client),
+      createSandbox: (signal) => this.#createSandbox({ ...creation, signal }, client),
     });
   }
 
@@ -148,7 +145,7 @@ export class RunCode {
     await call.onOutput?.(stream, text);
   }
 
-  #output(execution: ExecutionLike, end: Omit<Ended, 'execution'> & { notice: string | undefined }): RunCodeOutput {
+  #output(execution: Execution, end: Omit<Ended, 'execution'> & { notice: string | undefined }): RunCodeOutput {
     const { format, maxOutputChars = 20_000, images } = this.#options;
     const custom = end.failure === undefined ? format?.(execution) : undefined;
     const text =
@@ -165,7 +162,7 @@ export class RunCode {
 }
 
 interface Ended {
-  execution: ExecutionLike;
+  execution: Execution;
   status: RunCodeStatus;
   /** Why the cell did not come to its end. */
   failure?: string | undefined;
@@ -173,43 +170,34 @@ interface Ended {
 
 /** The output so far and the reason, for errors that are the code's own affair; undefined for all others. */
 function endedEarly(error: unknown, timeoutSeconds: number): Ended | undefined {
-  const { code, stdout, stderr, execution } = failureOf(error);
-  const partial = execution ?? { stdout: textOr(stdout), stderr: textOr(stderr), results: [] };
+  const { code, execution } = failureOf(error);
+  if (!execution) return undefined;
   switch (code) {
     case 'sandbox_timeout':
-    case 'timeout':
-      return {
-        execution: partial,
-        status: 'timed_out',
-        failure: `the code was stopped: it was still running after ${timeoutSeconds} s; the output so far is kept`,
-      };
-    case 'interrupted':
-      return {
-        execution: partial,
-        status: 'interrupted',
-        failure: 'the connection to the sandbox was cut while the code was running; it may not have run to its end',
-      };
-    case 'sandbox_gone':
-      return {
-        execution: partial,
-        status: 'sandbox_gone',
-        failure: 'the sandbox ended while the code was running; the code was not run again',
-      };
+    case 'timeout': {
+      const kept = execution.executionCount !== undefined && !execution.restarted ? ', variables are kept' : '';
+      const failure = `the code was stopped: it was still running after ${timeoutSeconds} s${kept}; the output so far is kept`;
+      return { execution, failure, status: 'timed_out' };
+    }
+    case 'interrupted': {
+      const failure = 'the connection to the sandbox was cut while the code was running; it may not have run to its end';
+      return { execution, failure, status: 'interrupted' };
+    }
+    case 'sandbox_gone': {
+      const failure = 'the sandbox ended while the code was running; the code was not run again';
+      return { execution, failure, status: 'sandbox_gone' };
+    }
     default:
       return undefined;
   }
 }
 
-function textOr(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function imagesOf(execution: ExecutionLike): RunCodeImage[] {
+function imagesOf(execution: Execution): RunCodeImage[] {
   const images: RunCodeImage[] = [];
   for (const { data } of execution.results) {
     for (const mediaType of ['image/png', 'image/jpeg']) {
       const content = data[mediaType];
-      if (typeof content === 'string') images.push({ mediaType, data: content.replace(/\s/g, '') });
+      if (content !== undefined) images.push({ mediaType, data: content.replace(/\s/g, '') });
     }
   }
   return images.slice(-MAX_IMAGES);

@@ -1,9 +1,24 @@
 import { describe, expect, test, vi } from 'vitest';
 import { ALL_LOST, CodeSession, VARIABLES_LOST } from '../../../lib/agents/code-session.js';
+import type { CodeContext } from '../../../lib/code-context.js';
+import type { Sandbox } from '../../../lib/sandbox.js';
 import { deferred, endless, type FakeContext, type FakeSandbox, FakeWorld, failure } from '../fake-sandbox.js';
 
-function sessionIn(world: FakeWorld, options: { sandbox?: FakeSandbox; context?: FakeContext; idleSeconds?: number } = {}) {
-  return new CodeSession({ name: 'run_code', language: 'python', createSandbox: (signal) => world.create({}, signal), ...options });
+interface Borrowed {
+  sandbox?: FakeSandbox;
+  context?: FakeContext;
+  idleSeconds?: number;
+}
+
+function sessionIn(world: FakeWorld, { sandbox, context, idleSeconds }: Borrowed = {}) {
+  return new CodeSession({
+    name: 'run_code',
+    language: 'python',
+    createSandbox: (signal) => world.create({ signal }, undefined),
+    sandbox: sandbox as unknown as Sandbox | undefined,
+    context: context as unknown as CodeContext | undefined,
+    idleSeconds,
+  });
 }
 
 const say = (stdout: string) => async () => ({ stdout });
@@ -161,7 +176,7 @@ describe('replacement', () => {
 
   test('a sandbox of the caller is not replaced', async () => {
     const world = new FakeWorld({ a: say('1') });
-    const sandbox = await world.create();
+    const sandbox = await world.make();
     const session = sessionIn(world, { sandbox });
     await session.run('a');
     world.gone.add(sandbox);
@@ -229,7 +244,7 @@ describe('close', () => {
     const session = new CodeSession({
       name: 'run_code',
       language: 'python',
-      createSandbox: () => gate.promise.then(() => world.create()),
+      createSandbox: () => gate.promise.then(() => world.create({}, undefined)),
     });
     session.sandbox().catch(() => undefined);
     const closing = session.close();
@@ -240,7 +255,7 @@ describe('close', () => {
 
   test('what was borrowed is left alone; a kernel of ours in a borrowed sandbox is closed', async () => {
     const world = new FakeWorld({ a: say('1') });
-    const sandbox = await world.create();
+    const sandbox = await world.make();
     const context = await sandbox.createCodeContext();
     const [inSandbox, inContext] = [sessionIn(world, { sandbox }), sessionIn(world, { context })];
     await inSandbox.run('a');

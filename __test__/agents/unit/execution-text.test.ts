@@ -41,8 +41,9 @@ describe('executionText', () => {
     expect(text).toBe('[kernel restarted]\n\nERROR:\nstopped\n\nstdout:\nso far');
   });
 
-  test('structured values become JSON', () => {
-    expect(executionText(execution({ results: [{ data: { 'application/json': { a: [1] } } }] }))).toBe('[result] {"a":[1]}');
+  test('of several types the text is shown, else markdown, LaTeX or JSON', () => {
+    const results = [{ data: { 'application/json': '{"a":[1]}' } }, { data: { 'text/latex': '$x$', 'text/plain': 'x' } }];
+    expect(executionText(execution({ results }))).toBe('[result] {"a":[1]}\n\n[result] x');
   });
 
   test('base64 never gets in', () => {

@@ -34,15 +34,24 @@ describe('outputs', () => {
     expect(output.text).toContain('halfway');
   });
 
-  test('partial output is found on the error itself, too', async () => {
-    const world = new FakeWorld({
-      a: async () => {
-        throw failure('sandbox_timeout', { stdout: 'one', stderr: 'two' });
-      },
-    });
-    const { text } = await runCodeIn(world).run({ code: 'a' });
-    expect(text).toContain('one');
-    expect(text).toContain('[stderr]\ntwo');
+  test('that variables are kept is said only where it is known', async () => {
+    const texts: string[] = [];
+    for (const parts of [{}, { executionCount: 3 }, { executionCount: 3, restarted: true }]) {
+      const world = new FakeWorld({
+        a: async () => {
+          throw failure('sandbox_timeout', { execution: execution(parts) });
+        },
+      });
+      texts.push((await runCodeIn(world).run({ code: 'a' })).text);
+    }
+    expect(texts.map((text) => text.includes('variables are kept'))).toEqual([false, true, false]);
+    expect(texts[2]).toMatch(/^\[kernel restarted\] all variables are lost; files are kept\n/);
+  });
+
+  test('a time limit of the creation is thrown: no code was running', async () => {
+    const world = new FakeWorld();
+    world.nextCreationError = failure('timeout');
+    await expect(runCodeIn(world).run({ code: 'a' })).rejects.toMatchObject({ code: 'timeout' });
   });
 
   test.each(['auth', 'network', 'capacity', 'aborted', 'engine'])('%s is thrown', async (code) => {
@@ -129,7 +138,7 @@ describe('callbacks', () => {
     const runCode = runCodeIn(world, {
       onStdout: (text, { toolCallId }) => void heard.push(['stdout', text, toolCallId]),
       onStderr: (text, { toolCallId }) => void heard.push(['stderr', text, toolCallId]),
-      onExecution: (ex, { toolCallId }) => void heard.push([ex.results[0].data['image/png'], toolCallId]),
+      onExecution: ({ results }, { toolCallId }) => void heard.push([results[0]?.data['image/png'], toolCallId]),
     });
     await runCode.run({ code: 'a' }, { toolCallId: 'call-1' });
     expect(heard).toEqual([
