@@ -113,7 +113,7 @@ def install(shell) -> None:
 
     def pip(line):
         """Run pip of this kernel's Python."""
-        shell.user_ns["_exit_code"] = run(f"{shlex.quote(sys.executable)} -m pip {shell.var_expand(line, depth=1)}")
+        shell.user_ns["_exit_code"] = run(f"{shlex.quote(sys.executable)} -P -m pip {shell.var_expand(line, depth=1)}")
 
     shell.register_magic_function(pip, "line", "pip")
     for interpreter in ("bash", "sh"):

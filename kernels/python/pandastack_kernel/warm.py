@@ -15,6 +15,7 @@ _LIBRARIES = ("numpy", "pandas", "matplotlib.pyplot")
 
 def warm_shell() -> KernelShell:
     """Imports the usual libraries as far as they are there. Returns a shell that has not run anything yet."""
+    _hide_zygote()
     for library in _LIBRARIES:
         with contextlib.suppress(ImportError):
             importlib.import_module(library)
@@ -22,7 +23,7 @@ def warm_shell() -> KernelShell:
     silence_exit_hint()
     prompts.install()
     sys.argv = [""]
-    _replace_first_path()
+    sys.path.insert(0, "")
     shell = KernelShell.instance()
     for part in (figures, tables, plotly_figures, commands):
         part.install(shell)
@@ -30,11 +31,15 @@ def warm_shell() -> KernelShell:
     return shell
 
 
-def _replace_first_path() -> None:
-    # `python -m` has put the zygote's own folder there; a kernel imports from where it is.
+def _hide_zygote() -> None:
+    """Takes the zygote's folders from where programs look for modules."""
+    # `python -m` has put the working directory first: libraries must not be imported from there.
     if sys.path and sys.path[0] in ("", os.getcwd()):
         del sys.path[0]
-    sys.path.insert(0, "")
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folders = [folder for folder in os.environ.pop("PYTHONPATH", "").split(os.pathsep) if folder not in ("", own)]
+    if folders:
+        os.environ["PYTHONPATH"] = os.pathsep.join(folders)
 
 
 def _rehearse(shell: KernelShell) -> None:

@@ -170,7 +170,8 @@ print(json.dumps([__name__, sys.argv, sys.path[0], sorted(n for n in globals() i
     assert (name, argv, first_path, is_main, stdin, stdout) == ("__main__", [""], "", True, 0, 1)
     allowed = {"In", "Out", "exit", "quit", "get_ipython", "open", "sys", "json", "__builtin__", "__builtins__"}
     assert {n for n in names if not n.startswith("_")} <= allowed
-    assert kernel.run("%who_ls").text == "['json', 'sys']"
+    assert kernel.run("import os; 'PYTHONPATH' in os.environ").text == "False"
+    assert kernel.run("del os\n%who_ls").text == "['json', 'sys']"
 
 
 def test_modules_in_the_working_directory_are_importable(kernel):

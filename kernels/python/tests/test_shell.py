@@ -54,6 +54,7 @@ def test_pip(kernel, tmp_path):
     target = tmp_path / "site"
     kernel.run(f"import sys; sys.path.append({str(target)!r})\ntry:\n    import kernelprobe\nexcept ImportError: pass")
     (target / "kernelprobe").mkdir(parents=True)
+    (tmp_path / "pip.py").write_text("print('hijacked')")
     execution = kernel.run("%pip --version")
     assert execution.stdout.startswith("pip ")
     kernel.run(f"!cp {package}/kernelprobe.py {target}/ && rmdir {target}/kernelprobe")
