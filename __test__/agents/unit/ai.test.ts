@@ -1,9 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { makeRunCodeTool } from '../../../lib/agents/ai.js';
+import { makeRunCodeTool } from '../../../lib/agents/ai-tool.js';
 import { endless, FakeWorld, failure } from '../fake-sandbox.js';
 import { aiVersions, toolResults } from '../scripted-model.js';
-
-vi.mock('../../../lib/agents/create-sandbox.js', () => ({ createSdkSandbox: () => Promise.reject(new Error('not here')) }));
 
 const PNG = 'iVBORw0KGgo=';
 

@@ -1,10 +1,8 @@
 import { Agent } from '@mastra/core/agent';
 import { expect, test, vi } from 'vitest';
-import { makeRunCodeTool } from '../../../lib/agents/mastra.js';
+import { makeRunCodeTool } from '../../../lib/agents/mastra-tool.js';
 import { endless, FakeWorld, failure } from '../fake-sandbox.js';
 import { mastraModel, type Turn, toolResults } from '../scripted-model.js';
-
-vi.mock('../../../lib/agents/create-sandbox.js', () => ({ createSdkSandbox: () => Promise.reject(new Error('not here')) }));
 
 const PNG = 'iVBORw0KGgo=';
 
