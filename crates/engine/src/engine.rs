@@ -19,7 +19,7 @@ use crate::error::EngineError;
 use crate::guest::GuestClient;
 use crate::home::Home;
 use crate::runsc::{FoundRunsc, Runsc};
-use crate::sandbox::{BlankPool, Sandbox, VerifiedTemplates};
+use crate::sandbox::{ReadyPool, Sandbox, VerifiedTemplates};
 use crate::store::{RowStatus, Store};
 
 /// Called once for each sandbox that takes requests: newly made, or found running when the engine opened. The client ends with
@@ -37,8 +37,8 @@ pub struct EngineConfig {
     pub default_ttl_seconds: i64,
     /// Time between two heartbeats of a sandbox, in milliseconds. Default 10000. After three misses the sandbox is ended.
     pub heartbeat_ms: u64,
-    /// Sandboxes kept ready. Default 1.
-    pub blank_sandboxes: usize,
+    /// Sandboxes kept ready, each some 100 MB of memory. Default 1.
+    pub ready_sandboxes: usize,
     /// See [`RunningHook`].
     pub on_running: Option<RunningHook>,
 }
@@ -46,7 +46,7 @@ pub struct EngineConfig {
 impl EngineConfig {
     /// The defaults.
     pub fn new(home: Home, runsc: FoundRunsc) -> Self {
-        Self { home, runsc, default_ttl_seconds: 1800, heartbeat_ms: 10_000, blank_sandboxes: 1, on_running: None }
+        Self { home, runsc, default_ttl_seconds: 1800, heartbeat_ms: 10_000, ready_sandboxes: 1, on_running: None }
     }
 }
 
@@ -68,7 +68,7 @@ pub struct EngineStatus {
     /// Sandboxes being made.
     pub creating: usize,
     /// Sandboxes kept ready.
-    pub blank: usize,
+    pub ready: usize,
 }
 
 /// One engine: all sandboxes of one home. Clones share it.
@@ -83,7 +83,7 @@ pub(crate) struct Inner {
     pub(crate) runsc: Runsc,
     pub(crate) store: Store,
     sandboxes: Mutex<HashMap<String, Arc<Sandbox>>>,
-    pub(crate) blanks: BlankPool,
+    pub(crate) ready_pool: ReadyPool,
     pub(crate) verified: VerifiedTemplates,
     /// Restores at once: more would only slow each other down.
     pub(crate) starting: Semaphore,
@@ -115,7 +115,7 @@ impl Inner {
             RowStatus::Failed => Err(EngineError::SandboxGone { id: id.to_owned(), reason }),
             RowStatus::Deleted => Err(EngineError::NotFound(format!("sandbox not found: {id} ({reason})"))),
             RowStatus::Creating => Err(EngineError::Conflict(format!("sandbox is still being made: {id}"))),
-            RowStatus::Running | RowStatus::Blank => Err(EngineError::sandbox_not_found(id)),
+            RowStatus::Running | RowStatus::Ready => Err(EngineError::sandbox_not_found(id)),
         }
     }
 }
@@ -127,7 +127,10 @@ impl Engine {
     /// [`EngineError::AlreadyRunning`] if another engine holds the home.
     pub async fn open(config: EngineConfig) -> Result<Self, EngineError> {
         let root = config.home.root().to_owned();
-        config.home.create().map_err(|error| EngineError::Internal(format!("cannot make the home ({error}): `{}`", root.display())))?;
+        config
+            .home
+            .create()
+            .map_err(|error| EngineError::Internal(format!("cannot make the home ({error}): `{}`", root.display())))?;
         let lock = take_lock(&config.home)?;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let inner = Arc::new(Inner {
@@ -135,7 +138,7 @@ impl Engine {
             store: Store::open(&root.join("engine.db"))?,
             config,
             sandboxes: Mutex::default(),
-            blanks: BlankPool::default(),
+            ready_pool: ReadyPool::default(),
             verified: VerifiedTemplates::default(),
             starting: Semaphore::new(processors.max(2)),
             creating: AtomicUsize::new(0),
@@ -158,7 +161,7 @@ impl Engine {
     /// All sandboxes, newest first: also those being made, and for an hour those that failed (with `reason`).
     pub async fn list_sandboxes(&self) -> Result<Vec<SandboxInfo>, EngineError> {
         let rows = self.inner.store.sandboxes().await?;
-        let shown = rows.iter().filter(|row| !matches!(row.status, RowStatus::Blank | RowStatus::Deleted));
+        let shown = rows.iter().filter(|row| !matches!(row.status, RowStatus::Ready | RowStatus::Deleted));
         Ok(shown.map(crate::store::SandboxRow::info).collect())
     }
 
@@ -240,7 +243,7 @@ impl Engine {
             uptime_seconds: self.inner.opened.elapsed().as_secs(),
             running: self.inner.sandboxes().len(),
             creating: self.inner.creating.load(Ordering::Relaxed),
-            blank: self.inner.blanks.len(),
+            ready: self.inner.ready_pool.len(),
         })
     }
 
@@ -252,7 +255,7 @@ impl Engine {
             self.inner.remove_all("the engine was stopped").await;
         }
         self.inner.tasks.wait().await;
-        self.inner.drop_blanks().await;
+        self.inner.drain_pool().await;
         if kill {
             self.inner.remove_all("the engine was stopped").await;
         } else {

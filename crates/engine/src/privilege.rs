@@ -32,7 +32,9 @@ pub fn enter_user_namespace() -> Result<(), EngineError> {
 fn refusal(error: &std::io::Error) -> EngineError {
     let advice = match doctor::user_namespaces_blocked_by() {
         Some(setting) => format!("enable them with `sudo sysctl -w {setting}`, or run the engine as root"),
-        None => "allow them in the container or security profile that this runs in, or run the engine as root".to_owned(),
+        None => {
+            "allow them in the container or security profile that this runs in, or run the engine as root".to_owned()
+        }
     };
     EngineError::Internal(format!("sandboxes need user namespaces, which are not permitted ({error}); {advice}"))
 }

@@ -58,7 +58,11 @@ impl GuestClient {
     pub async fn create_context(&self, request: &CreateContext) -> Result<ContextInfo, EngineError> {
         let _in_use = self.activity.begin();
         let info: ContextInfo = self.connection.call(Method::POST, route::CONTEXTS, json(request)?).await?;
-        if is_safe_id(&info.id) { Ok(info) } else { Err(EngineError::Internal("the agent gave a context an unusable id".to_owned())) }
+        if is_safe_id(&info.id) {
+            Ok(info)
+        } else {
+            Err(EngineError::Internal("the agent gave a context an unusable id".to_owned()))
+        }
     }
 
     /// All contexts.
@@ -94,7 +98,8 @@ impl GuestClient {
     /// Runs a cell.
     pub async fn run(&self, context_id: &str, request: &RunRequest) -> Result<FrameStream, EngineError> {
         let in_use = self.activity.begin();
-        let response = self.connection.send(Method::POST, &route::context_run(checked_id(context_id)?), json(request)?).await?;
+        let response =
+            self.connection.send(Method::POST, &route::context_run(checked_id(context_id)?), json(request)?).await?;
         Ok(FrameStream::new(Arc::clone(&self.connection), response.into_body(), in_use))
     }
 
@@ -103,7 +108,10 @@ impl GuestClient {
         let in_use = self.activity.begin();
         let response = self.connection.send(Method::GET, &with_path(route::FILES, path), whole(Bytes::new())).await?;
         let length = response.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-        Ok(FileContent { length, bytes: Box::pin(file_bytes(Arc::clone(&self.connection), response.into_body(), in_use)) })
+        Ok(FileContent {
+            length,
+            bytes: Box::pin(file_bytes(Arc::clone(&self.connection), response.into_body(), in_use)),
+        })
     }
 
     /// Writes a file whole; an error of `body` leaves the old file as it was.
@@ -168,7 +176,11 @@ impl GuestClient {
     }
 }
 
-fn file_bytes(connection: Arc<Connection>, body: Incoming, in_use: InUse) -> impl Stream<Item = Result<Bytes, EngineError>> + Send {
+fn file_bytes(
+    connection: Arc<Connection>,
+    body: Incoming,
+    in_use: InUse,
+) -> impl Stream<Item = Result<Bytes, EngineError>> + Send {
     futures::stream::unfold(Some((connection, body, in_use)), |state| async move {
         let (connection, mut body, in_use) = state?;
         loop {
@@ -196,7 +208,11 @@ fn with_path(route: &str, path: &str) -> String {
 
 /// Ids go into the path of a request: what is no id cannot be one of a context.
 fn checked_id(id: &str) -> Result<&str, EngineError> {
-    if is_safe_id(id) { Ok(id) } else { Err(EngineError::NotFound("context not found: the id is malformed".to_owned())) }
+    if is_safe_id(id) {
+        Ok(id)
+    } else {
+        Err(EngineError::NotFound("context not found: the id is malformed".to_owned()))
+    }
 }
 
 fn is_safe_id(id: &str) -> bool {

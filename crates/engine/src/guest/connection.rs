@@ -101,9 +101,9 @@ impl Connection {
                 }
             }
         };
-        let (ack, http) = tokio::time::timeout(deadline, answered)
-            .await
-            .map_err(|_| self.gone(&format!("the agent did not answer within {} s{}", deadline.as_secs(), self.last_words())))??;
+        let (ack, http) = tokio::time::timeout(deadline, answered).await.map_err(|_| {
+            self.gone(&format!("the agent did not answer within {} s{}", deadline.as_secs(), self.last_words()))
+        })??;
         let requests = self.begin_http(http).await?;
         *self.requests.lock().unwrap_or_else(PoisonError::into_inner) = Some(requests);
         Ok(ack)
@@ -124,7 +124,10 @@ impl Connection {
             .max_frame_size(FRAME_SIZE)
             .max_send_buf_size(FRAME_SIZE as usize)
             .max_header_list_size(16 << 10);
-        let (requests, http) = builder.handshake(TokioIo::new(pipe)).await.map_err(|error| self.gone(&format!("HTTP/2 failed: {error}")))?;
+        let (requests, http) = builder
+            .handshake(TokioIo::new(pipe))
+            .await
+            .map_err(|error| self.gone(&format!("HTTP/2 failed: {error}")))?;
         let sandbox_id = self.sandbox_id.clone();
         tokio::spawn(async move {
             if let Err(error) = http.await {
@@ -149,7 +152,11 @@ impl Connection {
             Err(_) => {
                 // The writing task may be stuck in front of a full pipe: the Thaw then waits in its queue.
                 let _ = self.commands.try_send(Command::Thaw);
-                Err(EngineError::Internal(format!("the agent did not freeze within {} s: {}", deadline.as_secs(), self.sandbox_id)))
+                Err(EngineError::Internal(format!(
+                    "the agent did not freeze within {} s: {}",
+                    deadline.as_secs(),
+                    self.sandbox_id
+                )))
             }
         }
     }
@@ -194,7 +201,11 @@ impl Connection {
         if let Some(reason) = self.closed.borrow().as_deref() {
             return Err(self.gone(reason));
         }
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(|| self.gone("it has no connection yet"))
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .ok_or_else(|| self.gone("it has no connection yet"))
     }
 
     pub(super) fn sandbox_id(&self) -> &str {
@@ -237,13 +248,15 @@ fn set_reason(closed: &watch::Sender<Option<Arc<str>>>, reason: &str) {
 }
 
 fn open_receiver(path: &Path) -> Result<pipe::Receiver, EngineError> {
-    let opened = pipe::OpenOptions::new().read_write(true).open_receiver(path).map_err(|error| pipe_error(path, &error))?;
+    let opened =
+        pipe::OpenOptions::new().read_write(true).open_receiver(path).map_err(|error| pipe_error(path, &error))?;
     let _ = fcntl(&opened, FcntlArg::F_SETPIPE_SZ(PIPE_SIZE));
     Ok(opened)
 }
 
 fn open_sender(path: &Path) -> Result<pipe::Sender, EngineError> {
-    let opened = pipe::OpenOptions::new().read_write(true).open_sender(path).map_err(|error| pipe_error(path, &error))?;
+    let opened =
+        pipe::OpenOptions::new().read_write(true).open_sender(path).map_err(|error| pipe_error(path, &error))?;
     let _ = fcntl(&opened, FcntlArg::F_SETPIPE_SZ(PIPE_SIZE));
     Ok(opened)
 }

@@ -39,7 +39,11 @@ impl FrameStream {
 
     async fn next_frame(&mut self) -> Result<(Kind, Bytes), EngineError> {
         loop {
-            match self.frames.next().map_err(|error| EngineError::Internal(format!("the agent sent a broken stream: {error}")))? {
+            match self
+                .frames
+                .next()
+                .map_err(|error| EngineError::Internal(format!("the agent sent a broken stream: {error}")))?
+            {
                 Some((Kind::Failure, payload)) => return Err(failure(&payload)),
                 Some(frame) => return Ok(frame),
                 None => self.read().await?,
@@ -123,7 +127,9 @@ mod tests {
             frames.push(Bytes::copy_from_slice(piece));
             while let Some((kind, payload)) = frames.next().unwrap() {
                 match all.last_mut() {
-                    Some((last, joined)) if *last == kind && matches!(kind, Kind::Stdout) => joined.extend_from_slice(&payload),
+                    Some((last, joined)) if *last == kind && matches!(kind, Kind::Stdout) => {
+                        joined.extend_from_slice(&payload)
+                    }
                     _ => all.push((kind, payload.to_vec())),
                 }
             }

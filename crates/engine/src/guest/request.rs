@@ -59,7 +59,12 @@ pub(super) fn json(value: &impl Serialize) -> Result<RequestBody, EngineError> {
 
 impl Connection {
     /// Sends a request and gives the answer's head if it is a success.
-    pub(super) async fn send(&self, method: Method, target: &str, body: RequestBody) -> Result<Response<Incoming>, EngineError> {
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        target: &str,
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, EngineError> {
         let request = Request::builder()
             .method(method)
             .uri(format!("http://sandbox{target}"))
@@ -81,7 +86,12 @@ impl Connection {
     }
 
     /// Sends a request whose answer is JSON.
-    pub(super) async fn call<T: DeserializeOwned>(&self, method: Method, target: &str, body: RequestBody) -> Result<T, EngineError> {
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        target: &str,
+        body: RequestBody,
+    ) -> Result<T, EngineError> {
         let answer = async {
             let response = self.send(method, target, body).await?;
             self.read_json(response).await
@@ -99,18 +109,26 @@ impl Connection {
             body = Limited::new(response.into_body(), MAX_JSON).collect() => body,
             reason = self.closed() => return Err(self.gone(&reason)),
         };
-        let bytes = body.map_err(|error| EngineError::Internal(format!("answer of the agent was cut or longer than {MAX_JSON} bytes: {error}")))?.to_bytes();
-        serde_json::from_slice(&bytes).map_err(|error| EngineError::Internal(format!("unreadable answer of the agent: {error}")))
+        let bytes = body
+            .map_err(|error| {
+                EngineError::Internal(format!("answer of the agent was cut or longer than {MAX_JSON} bytes: {error}"))
+            })?
+            .to_bytes();
+        serde_json::from_slice(&bytes)
+            .map_err(|error| EngineError::Internal(format!("unreadable answer of the agent: {error}")))
     }
 
     async fn refusal(&self, response: Response<Incoming>) -> EngineError {
         let status = response.status();
-        let body = within("refusal", async { Ok(Limited::new(response.into_body(), MAX_REFUSAL).collect().await) }).await;
+        let body =
+            within("refusal", async { Ok(Limited::new(response.into_body(), MAX_REFUSAL).collect().await) }).await;
         let failure = match body {
             Ok(Ok(body)) => serde_json::from_slice::<Failure>(&body.to_bytes()).ok(),
             _ => None,
         };
-        EngineError::Guest(failure.unwrap_or_else(|| Failure { code: code_of(status), error: format!("the agent answered {status}") }))
+        EngineError::Guest(
+            failure.unwrap_or_else(|| Failure { code: code_of(status), error: format!("the agent answered {status}") }),
+        )
     }
 
     /// What a failed request means: the sandbox has ended, or only this stream was cut. The reason of an end can come a little later than the end.
@@ -127,7 +145,8 @@ impl Connection {
         let body = futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(Ok);
         let response = self.send(Method::POST, target, streamed(body)).await?;
 
-        let data = BodyStream::new(response.into_body()).filter_map(|frame| async { frame.map(|frame| frame.into_data().ok()).transpose() });
+        let data = BodyStream::new(response.into_body())
+            .filter_map(|frame| async { frame.map(|frame| frame.into_data().ok()).transpose() });
         let reader = StreamReader::new(Box::pin(data.map_err(std::io::Error::other)));
         let sink = PollSender::new(pieces).sink_map_err(|_| std::io::Error::from(std::io::ErrorKind::BrokenPipe));
         Ok(Box::new(tokio::io::join(reader, SinkWriter::new(CopyToBytes::new(sink)))))
@@ -145,7 +164,7 @@ fn code_of(status: StatusCode) -> FailureCode {
 }
 
 async fn within<T>(what: &str, answer: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
-    tokio::time::timeout(DEADLINE, answer)
-        .await
-        .unwrap_or_else(|_| Err(EngineError::Internal(format!("the agent did not answer within {} s: {what}", DEADLINE.as_secs()))))
+    tokio::time::timeout(DEADLINE, answer).await.unwrap_or_else(|_| {
+        Err(EngineError::Internal(format!("the agent did not answer within {} s: {what}", DEADLINE.as_secs())))
+    })
 }

@@ -139,14 +139,21 @@ impl Agent {
     }
 }
 
-async fn answer(request: Request<Incoming>, served: Arc<Served>) -> Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible> {
-    let whole = |status: StatusCode, body: Vec<u8>| Ok(Response::builder().status(status).body(Full::new(Bytes::from(body)).boxed_unsync()).unwrap());
+async fn answer(
+    request: Request<Incoming>,
+    served: Arc<Served>,
+) -> Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible> {
+    let whole = |status: StatusCode, body: Vec<u8>| {
+        Ok(Response::builder().status(status).body(Full::new(Bytes::from(body)).boxed_unsync()).unwrap())
+    };
     let (path, query) = (request.uri().path().to_owned(), request.uri().query().map(str::to_owned));
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let mut bytes = Vec::new();
     match path.as_str() {
         "/health" => whole(StatusCode::OK, b"{}".to_vec()),
-        "/files" => whole(StatusCode::OK, format!("{{\"path\":\"{}\",\"bytes\":{}}}", query.unwrap(), body.len()).into_bytes()),
+        "/files" => {
+            whole(StatusCode::OK, format!("{{\"path\":\"{}\",\"bytes\":{}}}", query.unwrap(), body.len()).into_bytes())
+        }
         "/files/list" => whole(StatusCode::NOT_FOUND, br#"{"code":"not_found","error":"no such directory"}"#.to_vec()),
         "/files/stat" => whole(StatusCode::IM_A_TEAPOT, vec![b'x'; 1 << 20]),
         "/contexts" => whole(StatusCode::OK, vec![b' '; 40 << 20]),
@@ -300,7 +307,10 @@ async fn what_breaks_the_records_ends_the_connection_with_a_reason() {
         let error = pair.hello().await.unwrap_err().to_string();
         assert!(error.contains("broke the protocol") && error.contains(reason), "{error}");
         assert!(pair.connection.closed().await.contains(reason));
-        assert!(matches!(pair.connection.client(&Arc::default()).health(DEADLINE).await, Err(EngineError::SandboxGone { .. })));
+        assert!(matches!(
+            pair.connection.client(&Arc::default()).health(DEADLINE).await,
+            Err(EngineError::SandboxGone { .. })
+        ));
     }
 }
 

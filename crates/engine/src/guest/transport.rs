@@ -58,7 +58,12 @@ impl Shared {
 
 /// Carries records until a pipe fails or the other side breaks the layer, and tells why it ended. `decoder` is in skipping mode if it is not
 /// known where in a record the agent stands.
-pub(super) async fn run(from_guest: impl AsyncRead + Unpin, to_guest: impl AsyncWrite + Unpin, decoder: Decoder, commands: mpsc::Receiver<Command>) -> String {
+pub(super) async fn run(
+    from_guest: impl AsyncRead + Unpin,
+    to_guest: impl AsyncWrite + Unpin,
+    decoder: Decoder,
+    commands: mpsc::Receiver<Command>,
+) -> String {
     let shared = Arc::new(Shared::default());
     tokio::select! {
         reason = read_records(from_guest, decoder, &shared) => reason,
@@ -89,7 +94,11 @@ async fn read_records(mut pipe: impl AsyncRead + Unpin, mut decoder: Decoder, sh
 }
 
 /// Hands one record on. Bytes of an HTTP/2 connection whose epoch has not begun, or that nobody holds any more, are dropped.
-async fn take_record(record: Record, to_http: &mut Option<WriteHalf<DuplexStream>>, shared: &Shared) -> Result<(), String> {
+async fn take_record(
+    record: Record,
+    to_http: &mut Option<WriteHalf<DuplexStream>>,
+    shared: &Shared,
+) -> Result<(), String> {
     match record.kind {
         Kind::Mux => {
             if let Some(pipe) = to_http
@@ -122,7 +131,11 @@ fn begin_epoch(payload: &[u8], to_http: &mut Option<WriteHalf<DuplexStream>>, sh
     Ok(())
 }
 
-async fn write_records(mut pipe: impl AsyncWrite + Unpin, mut commands: mpsc::Receiver<Command>, shared: &Shared) -> String {
+async fn write_records(
+    mut pipe: impl AsyncWrite + Unpin,
+    mut commands: mpsc::Receiver<Command>,
+    shared: &Shared,
+) -> String {
     let mut from_http: Option<ReadHalf<DuplexStream>> = None;
     let mut frozen = false;
     let mut payload = vec![0; MUX_PAYLOAD];
@@ -163,7 +176,11 @@ async fn write_records(mut pipe: impl AsyncWrite + Unpin, mut commands: mpsc::Re
 }
 
 /// Prepares the next epoch and gives the end that its HTTP/2 bytes are read from.
-fn expect_epoch(number: u64, begun: oneshot::Sender<(HelloAck, DuplexStream)>, shared: &Shared) -> ReadHalf<DuplexStream> {
+fn expect_epoch(
+    number: u64,
+    begun: oneshot::Sender<(HelloAck, DuplexStream)>,
+    shared: &Shared,
+) -> ReadHalf<DuplexStream> {
     let (http, ours) = tokio::io::duplex(MUX_BUFFER);
     let (from_http, to_http) = tokio::io::split(ours);
     shared.expect(|expected| expected.epoch = Some(Epoch { number, to_http, http, begun }));

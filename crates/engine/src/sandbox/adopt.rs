@@ -34,7 +34,7 @@ impl Inner {
     async fn adopt_or_remove(self: &Arc<Self>, row: SandboxRow) {
         let id = row.id.clone();
         match row.status {
-            RowStatus::Blank | RowStatus::Creating => self.forget(&id).await,
+            RowStatus::Ready | RowStatus::Creating => self.forget(&id).await,
             RowStatus::Failed | RowStatus::Deleted => {}
             RowStatus::Running => match self.adopt(row).await {
                 Ok(()) => tracing::info!(sandbox_id = id, "sandbox found running"),
@@ -109,7 +109,12 @@ mod tests {
     #[test]
     fn only_names_with_our_ids_count() {
         let id = "0f8fad5b-d9cb-469f-a165-70867728950e";
-        for name in [id.to_owned(), format!("{id}_sandbox:{id}.state"), format!("{id}_sandbox:{id}.lock"), format!("runsc-{id}.sock")] {
+        for name in [
+            id.to_owned(),
+            format!("{id}_sandbox:{id}.state"),
+            format!("{id}_sandbox:{id}.lock"),
+            format!("runsc-{id}.sock"),
+        ] {
             assert_eq!(sandbox_id_in(&name).as_deref(), Some(id), "{name}");
         }
         for name in ["", "bake-1", "runsc-bake.sock", "engine.sock", "éééééééééééééééééééé"] {

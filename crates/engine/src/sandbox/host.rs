@@ -5,6 +5,9 @@ use crate::error::EngineError;
 /// Memory that must be free before another sandbox is made, in bytes.
 const MIN_FREE_MEMORY: u64 = 256 << 20;
 
+/// Memory that must be free before a sandbox is made that nobody has asked for, in bytes.
+const MIN_FREE_MEMORY_FOR_SPARES: u64 = 2 << 30;
+
 /// Seconds after which a refused caller may try again.
 const RETRY_AFTER: u32 = 5;
 
@@ -17,6 +20,11 @@ pub(super) fn check_room() -> Result<(), EngineError> {
         }),
         _ => Ok(()),
     }
+}
+
+/// True if the host has memory for sandboxes that nobody has asked for yet.
+pub(super) fn has_room_for_spares() -> bool {
+    memory_kib("MemAvailable:").is_none_or(|available| available << 10 >= MIN_FREE_MEMORY_FOR_SPARES)
 }
 
 /// The host's memory in MiB.

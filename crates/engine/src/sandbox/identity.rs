@@ -31,10 +31,14 @@ pub(super) fn hello(sandbox_id: &str, template_env: &BTreeMap<String, String>, i
 /// The only way out leads through the proxy.
 fn egress_env() -> impl Iterator<Item = (String, String)> {
     let proxy = format!("http://{EGRESS_LISTENER}");
-    let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"].map(|name| (name, proxy.clone()));
+    let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+        .map(|name| (name, proxy.clone()));
     let direct = ["NO_PROXY", "no_proxy"].map(|name| (name, "localhost,127.0.0.1,::1".to_owned()));
-    let trust = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"].map(|name| (name, CA_BUNDLE.to_owned()));
-    let pip = ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_ROOT_USER_ACTION=ignore"].into_iter().filter_map(|pair| pair.split_once('='));
+    let trust = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"]
+        .map(|name| (name, CA_BUNDLE.to_owned()));
+    let pip = ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_ROOT_USER_ACTION=ignore"]
+        .into_iter()
+        .filter_map(|pair| pair.split_once('='));
     let pip = pip.map(|(name, value)| (name, value.to_owned()));
     proxies.into_iter().chain(direct).chain(trust).chain(pip).map(|(name, value)| (name.to_owned(), value))
 }
@@ -45,7 +49,10 @@ mod tests {
 
     #[test]
     fn programs_find_the_proxy_and_the_template_cannot_take_it_away() {
-        let template = BTreeMap::from([("HTTP_PROXY".to_owned(), "http://elsewhere".to_owned()), ("MPLBACKEND".to_owned(), "agg".to_owned())]);
+        let template = BTreeMap::from([
+            ("HTTP_PROXY".to_owned(), "http://elsewhere".to_owned()),
+            ("MPLBACKEND".to_owned(), "agg".to_owned()),
+        ]);
         let hello = hello("id", &template, true);
         assert_eq!(hello.env["HTTP_PROXY"], "http://127.0.0.1:3128");
         assert_eq!(hello.env["https_proxy"], "http://127.0.0.1:3128");

@@ -1,15 +1,15 @@
 //! Sandboxes: how they are made, watched, found again after a restart of the engine, and ended.
 
 mod adopt;
-mod blank;
-mod container;
 mod create;
 mod end;
 mod host;
 mod identity;
 mod plan;
+mod pool;
 mod process;
 mod reaper;
+mod restore;
 mod template;
 mod watch;
 
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pandastack_protocol::sandbox::SandboxInfo;
 
-pub(crate) use blank::BlankPool;
+pub(crate) use pool::ReadyPool;
 use process::SandboxProcess;
 pub(crate) use template::VerifiedTemplates;
 

@@ -46,7 +46,13 @@ impl Plan {
         check_ttl(ttl_seconds)?;
         let name = request.template.filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_TEMPLATE.to_owned());
         let template = engine.find_template(&name).await?;
-        Ok(Self { template, ttl_seconds, persistent: request.persistent.unwrap_or(false), metadata, created_at: crate::clock::now_rfc3339() })
+        Ok(Self {
+            template,
+            ttl_seconds,
+            persistent: request.persistent.unwrap_or(false),
+            metadata,
+            created_at: crate::clock::now_rfc3339(),
+        })
     }
 
     /// The row of the sandbox while it is made.
@@ -93,7 +99,9 @@ fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), EngineError
             return Err(EngineError::BadRequest(format!("metadata keys must have 1 to {MAX_KEY} bytes")));
         }
         if value.len() > MAX_VALUE {
-            return Err(EngineError::BadRequest(format!("metadata value too long, at most {MAX_VALUE} bytes: `{key}`")));
+            return Err(EngineError::BadRequest(format!(
+                "metadata value too long, at most {MAX_VALUE} bytes: `{key}`"
+            )));
         }
     }
     Ok(())

@@ -20,7 +20,10 @@ impl SandboxProcess {
         let pid = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(|| gone("its process has ended"))?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| gone("its process has ended"))?;
         let command = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
-        if !command.split(|byte| *byte == 0).any(|argument| argument.windows(id.len()).any(|window| window == id.as_bytes())) {
+        if !command
+            .split(|byte| *byte == 0)
+            .any(|argument| argument.windows(id.len()).any(|window| window == id.as_bytes()))
+        {
             return Err(gone("its process number belongs to another process"));
         }
         // SAFETY: an `OwnedFd` always gives the same descriptor and keeps it open as long as it lives. There is no safe way to register one.

@@ -42,7 +42,9 @@ impl Inner {
         let expired: Vec<(String, i64)> = {
             let sandboxes = self.sandboxes();
             let rows = sandboxes.values().map(|sandbox| (sandbox.row().clone(), sandbox.activity().idle()));
-            rows.filter(|(row, idle)| !row.persistent && idle.as_secs() as i64 >= row.ttl_seconds).map(|(row, _)| (row.id, row.ttl_seconds)).collect()
+            rows.filter(|(row, idle)| !row.persistent && idle.as_secs() as i64 >= row.ttl_seconds)
+                .map(|(row, _)| (row.id, row.ttl_seconds))
+                .collect()
         };
         let ends = expired.into_iter().map(|(id, ttl)| async move {
             self.end_sandbox(&id, RowStatus::Deleted, &format!("deleted after {ttl} s without use")).await;
@@ -60,7 +62,11 @@ impl Inner {
     }
 
     /// Changes how long a sandbox lives.
-    pub(crate) async fn update_lifecycle(&self, id: &str, update: UpdateLifecycle) -> Result<LifecycleInfo, EngineError> {
+    pub(crate) async fn update_lifecycle(
+        &self,
+        id: &str,
+        update: UpdateLifecycle,
+    ) -> Result<LifecycleInfo, EngineError> {
         check_update(&update)?;
         let sandbox = self.running(id).await?;
         sandbox.activity().touch();

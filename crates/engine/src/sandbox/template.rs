@@ -33,7 +33,9 @@ impl Inner {
             }
             Ok(Arc::new(template))
         });
-        found.await.map_err(|error| EngineError::Internal(format!("looking for the template stopped half-way: {error}")))?
+        found
+            .await
+            .map_err(|error| EngineError::Internal(format!("looking for the template stopped half-way: {error}")))?
     }
 
     /// Environment of the sandboxes of a template; empty if the template is gone.
@@ -53,7 +55,10 @@ impl Inner {
 }
 
 fn info(template: &Template) -> TemplateInfo {
-    let extra = [("id", json!(template.id)), ("created_at", json!(clock::rfc3339_of_ms(template.created_at.saturating_mul(1000))))];
+    let extra = [
+        ("id", json!(template.id)),
+        ("created_at", json!(clock::rfc3339_of_ms(template.created_at.saturating_mul(1000)))),
+    ];
     TemplateInfo {
         name: template.name.clone(),
         rootfs_path: template.rootfs().display().to_string(),

@@ -35,9 +35,14 @@ impl Store {
     }
 
     /// Runs `work` off the async threads: every change waits for the disk.
-    async fn call<T: Send + 'static>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static) -> Result<T, EngineError> {
+    async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, EngineError> {
         let connection = Arc::clone(&self.connection);
-        let done = tokio::task::spawn_blocking(move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner))).await;
+        let done =
+            tokio::task::spawn_blocking(move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner)))
+                .await;
         done.map_err(|error| EngineError::Internal(format!("store task failed: {error}")))?.map_err(EngineError::from)
     }
 }

@@ -16,7 +16,7 @@ const TOMBSTONE_SECONDS: i64 = 3600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowStatus {
     /// Kept ready, nobody's yet. Not shown.
-    Blank,
+    Ready,
     /// Being made.
     Creating,
     /// Takes requests.
@@ -28,11 +28,11 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    const ALL: [Self; 5] = [Self::Blank, Self::Creating, Self::Running, Self::Failed, Self::Deleted];
+    const ALL: [Self; 5] = [Self::Ready, Self::Creating, Self::Running, Self::Failed, Self::Deleted];
 
     fn name(self) -> &'static str {
         match self {
-            Self::Blank => "blank",
+            Self::Ready => "ready",
             Self::Creating => "creating",
             Self::Running => "running",
             Self::Failed => "failed",
@@ -42,7 +42,7 @@ impl RowStatus {
 
     fn shown(self) -> SandboxStatus {
         match self {
-            Self::Blank | Self::Creating => SandboxStatus::Creating,
+            Self::Ready | Self::Creating => SandboxStatus::Creating,
             Self::Running => SandboxStatus::Running,
             Self::Failed => SandboxStatus::Failed,
             Self::Deleted => SandboxStatus::Deleted,
@@ -133,7 +133,8 @@ impl SandboxRow {
 impl Store {
     /// Writes a row, replacing the one with the same id.
     pub async fn put_sandbox(&self, row: SandboxRow) -> Result<(), EngineError> {
-        let metadata = serde_json::to_string(&row.metadata).map_err(|error| EngineError::Internal(format!("cannot write metadata: {error}")))?;
+        let metadata = serde_json::to_string(&row.metadata)
+            .map_err(|error| EngineError::Internal(format!("cannot write metadata: {error}")))?;
         self.call(move |connection| {
             connection
                 .prepare_cached(
@@ -165,13 +166,17 @@ impl Store {
     /// One row.
     pub async fn sandbox(&self, id: &str) -> Result<Option<SandboxRow>, EngineError> {
         let id = id.to_owned();
-        self.call(move |connection| connection.query_row("SELECT * FROM sandboxes WHERE id = ?1", [id], SandboxRow::read).optional()).await
+        self.call(move |connection| {
+            connection.query_row("SELECT * FROM sandboxes WHERE id = ?1", [id], SandboxRow::read).optional()
+        })
+        .await
     }
 
     /// All rows, newest first.
     pub async fn sandboxes(&self) -> Result<Vec<SandboxRow>, EngineError> {
         self.call(|connection| {
-            let mut statement = connection.prepare_cached("SELECT * FROM sandboxes ORDER BY created_at DESC, rowid DESC")?;
+            let mut statement =
+                connection.prepare_cached("SELECT * FROM sandboxes ORDER BY created_at DESC, rowid DESC")?;
             statement.query_map([], SandboxRow::read)?.collect()
         })
         .await
@@ -181,7 +186,12 @@ impl Store {
     pub async fn set_lifecycle(&self, id: &str, ttl_seconds: i64, persistent: bool) -> Result<(), EngineError> {
         let id = id.to_owned();
         self.call(move |connection| {
-            connection.execute("UPDATE sandboxes SET ttl_seconds = ?2, persistent = ?3 WHERE id = ?1", params![id, ttl_seconds, persistent]).map(drop)
+            connection
+                .execute(
+                    "UPDATE sandboxes SET ttl_seconds = ?2, persistent = ?3 WHERE id = ?1",
+                    params![id, ttl_seconds, persistent],
+                )
+                .map(drop)
         })
         .await
     }
@@ -189,7 +199,10 @@ impl Store {
     /// Remembers that epochs up to `epoch` are used up.
     pub async fn set_epoch(&self, id: &str, epoch: u64) -> Result<(), EngineError> {
         let id = id.to_owned();
-        self.call(move |connection| connection.execute("UPDATE sandboxes SET epoch = ?2 WHERE id = ?1", params![id, epoch as i64]).map(drop)).await
+        self.call(move |connection| {
+            connection.execute("UPDATE sandboxes SET epoch = ?2 WHERE id = ?1", params![id, epoch as i64]).map(drop)
+        })
+        .await
     }
 
     /// Remembers for an hour why a sandbox has ended.
@@ -211,6 +224,7 @@ impl Store {
     /// Forgets sandboxes that ended more than an hour ago.
     pub async fn prune_sandboxes(&self) -> Result<(), EngineError> {
         let before = clock::unix_seconds() - TOMBSTONE_SECONDS;
-        self.call(move |connection| connection.execute("DELETE FROM sandboxes WHERE ended_at < ?1", [before]).map(drop)).await
+        self.call(move |connection| connection.execute("DELETE FROM sandboxes WHERE ended_at < ?1", [before]).map(drop))
+            .await
     }
 }

@@ -40,7 +40,10 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), EngineError> {
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     let version: usize = connection.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0))? as usize;
     if version > MIGRATIONS.len() {
-        return Err(EngineError::Internal(format!("database was written by a newer engine: schema `{version}`, this engine knows `{}`", MIGRATIONS.len())));
+        return Err(EngineError::Internal(format!(
+            "database was written by a newer engine: schema `{version}`, this engine knows `{}`",
+            MIGRATIONS.len()
+        )));
     }
     let transaction = connection.transaction()?;
     for migration in &MIGRATIONS[version..] {

@@ -28,7 +28,8 @@ async fn rows_survive_a_new_start() {
     let path = folder.path().join("engine.db");
     let store = Store::open(&path).unwrap();
     store.put_sandbox(row("a")).await.unwrap();
-    let running = SandboxRow { status: RowStatus::Running, boot_ms: Some(90), boot_mode: Some("snapshot".into()), ..row("a") };
+    let running =
+        SandboxRow { status: RowStatus::Running, boot_ms: Some(90), boot_mode: Some("snapshot".into()), ..row("a") };
     store.put_sandbox(running.clone()).await.unwrap();
     store.set_epoch("a", 1000).await.unwrap();
     store.set_lifecycle("a", 0, true).await.unwrap();

@@ -38,8 +38,11 @@ impl Store {
     /// All tokens, oldest first.
     pub async fn list_tokens(&self) -> Result<Vec<TokenInfo>, EngineError> {
         self.call(|connection| {
-            let mut statement = connection.prepare_cached("SELECT prefix, label, created_at FROM tokens ORDER BY rowid")?;
-            let read = |row: &rusqlite::Row<'_>| Ok(TokenInfo { prefix: row.get(0)?, label: row.get(1)?, created_at: row.get(2)? });
+            let mut statement =
+                connection.prepare_cached("SELECT prefix, label, created_at FROM tokens ORDER BY rowid")?;
+            let read = |row: &rusqlite::Row<'_>| {
+                Ok(TokenInfo { prefix: row.get(0)?, label: row.get(1)?, created_at: row.get(2)? })
+            };
             statement.query_map([], read)?.collect()
         })
         .await
@@ -51,7 +54,8 @@ impl Store {
     /// [`EngineError::NotFound`] if no token has this prefix.
     pub async fn revoke_token(&self, prefix: &str) -> Result<(), EngineError> {
         let wanted = prefix.to_owned();
-        let removed = self.call(move |connection| connection.execute("DELETE FROM tokens WHERE prefix = ?1", [wanted])).await?;
+        let removed =
+            self.call(move |connection| connection.execute("DELETE FROM tokens WHERE prefix = ?1", [wanted])).await?;
         if removed == 0 { Err(EngineError::NotFound("token not found".to_owned())) } else { Ok(()) }
     }
 
@@ -61,7 +65,11 @@ impl Store {
             return Ok(false);
         }
         let hash = hash(token);
-        let found = self.call(move |connection| connection.query_row("SELECT 1 FROM tokens WHERE hash = ?1", [hash], |_| Ok(())).optional()).await?;
+        let found = self
+            .call(move |connection| {
+                connection.query_row("SELECT 1 FROM tokens WHERE hash = ?1", [hash], |_| Ok(())).optional()
+            })
+            .await?;
         Ok(found.is_some())
     }
 }

@@ -9,7 +9,10 @@ fn a_context_keeps_its_variables() {
     with_home(|home| async {
         let engine = home.open().await;
         let guest = engine.guest(&create(&engine).await.id).await.unwrap();
-        let context = guest.create_context(&CreateContext { language: "python".into(), ..CreateContext::default() }).await.unwrap();
+        let context = guest
+            .create_context(&CreateContext { language: "python".into(), ..CreateContext::default() })
+            .await
+            .unwrap();
         let (end, _) = cell(&guest, &context.id, "import numpy as np\nx = np.arange(5)").await;
         assert_eq!(end.status, EndStatus::Ok);
         let (end, output) = cell(&guest, &context.id, "print('é😀'); int(x.sum())").await;
@@ -31,8 +34,12 @@ fn two_sandboxes_of_one_template_draw_different_random_numbers() {
         let mut drawn = Vec::new();
         for _ in 0..2 {
             let guest = engine.guest(&create(&engine).await.id).await.unwrap();
-            let context = guest.create_context(&CreateContext { language: "python".into(), ..CreateContext::default() }).await.unwrap();
-            let (_, output) = cell(&guest, &context.id, "import random, numpy\nprint(random.random(), numpy.random.random())").await;
+            let context = guest
+                .create_context(&CreateContext { language: "python".into(), ..CreateContext::default() })
+                .await
+                .unwrap();
+            let (_, output) =
+                cell(&guest, &context.id, "import random, numpy\nprint(random.random(), numpy.random.random())").await;
             drawn.push(output.stdout);
         }
         assert_ne!(drawn[0], drawn[1]);

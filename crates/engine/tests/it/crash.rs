@@ -24,7 +24,10 @@ fn sandboxes_survive_a_killed_engine() {
         let engine = home.open().await;
         let made = create(&engine).await;
         let guest = engine.guest(&made.id).await.unwrap();
-        let context = guest.create_context(&CreateContext { language: "python".into(), ..CreateContext::default() }).await.unwrap();
+        let context = guest
+            .create_context(&CreateContext { language: "python".into(), ..CreateContext::default() })
+            .await
+            .unwrap();
         cell(&guest, &context.id, "kept = 7; count = 0").await;
         engine.shutdown(false).await.unwrap();
         drop((guest, engine));

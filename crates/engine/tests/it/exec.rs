@@ -38,7 +38,8 @@ fn a_dropped_stream_ends_its_command() {
     with_home(|home| async {
         let engine = home.open().await;
         let guest = engine.guest(&create(&engine).await.id).await.unwrap();
-        let request = ExecRequest { command: Some("echo started; exec sleep 4242".to_owned()), ..ExecRequest::default() };
+        let request =
+            ExecRequest { command: Some("echo started; exec sleep 4242".to_owned()), ..ExecRequest::default() };
         let mut stream = guest.exec(&request).await.unwrap();
         stream.next().await.unwrap().unwrap();
         drop(stream);

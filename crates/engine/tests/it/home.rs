@@ -52,7 +52,12 @@ impl TestHome {
 
     /// What is left of sandboxes: folders, and files of `runsc`.
     pub(crate) fn leftovers(&self) -> Vec<String> {
-        let names = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().display().to_string()).collect::<Vec<_>>();
+        let names = |folder: PathBuf| {
+            std::fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().path().display().to_string())
+                .collect::<Vec<_>>()
+        };
         let mut left = names(self.home().sandboxes());
         left.extend(names(self.home().run()));
         left.extend(processes_with(&self.folder.path().display().to_string()));
@@ -88,7 +93,10 @@ pub(crate) fn with_home<F: Future<Output = ()>>(test: impl FnOnce(&'static TestH
 
 /// Command lines of processes that name `text`.
 fn processes_with(text: &str) -> Vec<String> {
-    let commands = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let commands = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     let commands = commands.map(|command| String::from_utf8_lossy(&command).replace('\0', " "));
     commands.filter(|command| command.contains(text)).collect()
 }

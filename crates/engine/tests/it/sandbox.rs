@@ -15,16 +15,23 @@ use crate::home::{cell, create, shell, with_home};
 fn created_listed_deleted_and_nothing_left() {
     with_home(|home| async {
         let engine = home.open().await;
-        let request = CreateSandbox { metadata: Some([("user".to_owned(), "1".to_owned())].into()), ..CreateSandbox::default() };
+        let request =
+            CreateSandbox { metadata: Some([("user".to_owned(), "1".to_owned())].into()), ..CreateSandbox::default() };
         let made = engine.create_sandbox(request).await.unwrap();
-        assert_eq!((made.status, made.template.as_str(), made.metadata["user"].as_str()), (SandboxStatus::Running, "code-interpreter", "1"));
+        assert_eq!(
+            (made.status, made.template.as_str(), made.metadata["user"].as_str()),
+            (SandboxStatus::Running, "code-interpreter", "1")
+        );
         assert_eq!(engine.sandbox_info(&made.id).await.unwrap(), made);
         assert_eq!(engine.list_sandboxes().await.unwrap(), std::slice::from_ref(&made));
         let guest = engine.guest(&made.id).await.unwrap();
         guest.health(Duration::from_secs(10)).await.unwrap();
 
         engine.delete_sandbox(&made.id).await.unwrap();
-        assert_eq!(engine.sandbox_info(&made.id).await.unwrap_err().to_string(), format!("sandbox not found: {}", made.id));
+        assert_eq!(
+            engine.sandbox_info(&made.id).await.unwrap_err().to_string(),
+            format!("sandbox not found: {}", made.id)
+        );
         assert_eq!(engine.delete_sandbox(&made.id).await.unwrap_err().status(), 404);
         assert!(matches!(guest.health(Duration::from_secs(10)).await, Err(EngineError::SandboxGone { .. })));
         engine.shutdown(true).await.unwrap();
@@ -78,7 +85,10 @@ fn a_new_engine_goes_on_with_the_kernels_of_the_old_one() {
         let engine = home.open().await;
         let made = create(&engine).await;
         let guest = engine.guest(&made.id).await.unwrap();
-        let context = guest.create_context(&CreateContext { language: "python".into(), ..CreateContext::default() }).await.unwrap();
+        let context = guest
+            .create_context(&CreateContext { language: "python".into(), ..CreateContext::default() })
+            .await
+            .unwrap();
         cell(&guest, &context.id, "x = 41").await;
         assert!(matches!(Engine::open(home.config()).await, Err(EngineError::AlreadyRunning(_))));
         engine.shutdown(false).await.unwrap();
@@ -107,7 +117,10 @@ fn the_end_of_a_sandbox_is_told() {
 
         kill_from_outside(&made.id);
         let error = tokio::time::timeout(Duration::from_secs(20), stream.next()).await.unwrap().unwrap().unwrap_err();
-        assert!(matches!(&error, EngineError::SandboxGone { reason, .. } if reason.contains("process ended")), "{error}");
+        assert!(
+            matches!(&error, EngineError::SandboxGone { reason, .. } if reason.contains("process ended")),
+            "{error}"
+        );
         assert!(stream.next().await.is_none());
         let later = loop {
             match engine.guest(&made.id).await {
@@ -128,7 +141,10 @@ fn idle_sandboxes_are_deleted_and_used_or_persistent_ones_are_not() {
     with_home(|home| async {
         let engine = Engine::open(EngineConfig { default_ttl_seconds: 2, ..home.config() }).await.unwrap();
         let [idle, used, persistent] = [create(&engine).await, create(&engine).await, create(&engine).await];
-        engine.update_lifecycle(&persistent.id, UpdateLifecycle { persistent: Some(true), ttl_seconds: None }).await.unwrap();
+        engine
+            .update_lifecycle(&persistent.id, UpdateLifecycle { persistent: Some(true), ttl_seconds: None })
+            .await
+            .unwrap();
         let request = ExecRequest { command: Some("sleep 4242".to_owned()), ..ExecRequest::default() };
         let _stream = engine.guest(&used.id).await.unwrap().exec(&request).await.unwrap();
         let gone = tokio::time::timeout(Duration::from_secs(60), async {

@@ -1,0 +1,139 @@
+//! Sandboxes kept ready: restored, warm, with their final id. Handing one out takes milliseconds.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pandastack_protocol::sandbox::DEFAULT_TEMPLATE;
+use uuid::Uuid;
+
+use super::host;
+use super::restore::ReadySandbox;
+use crate::clock;
+use crate::engine::Inner;
+use crate::error::EngineError;
+use crate::store::{LOCAL_WORKSPACE, RowStatus, SandboxRow};
+use crate::template::Template;
+
+/// Refilling waits this long, so that it does not slow the first steps of the sandbox that was just handed out.
+const REFILL_DELAY: Duration = Duration::from_millis(250);
+
+/// How long a sandbox that was kept ready may take to show that it is alive.
+const HEALTH_DEADLINE: Duration = Duration::from_millis(500);
+
+/// Ready sandboxes of the template that was used last.
+#[derive(Default)]
+pub(crate) struct ReadyPool {
+    ready: Mutex<Vec<ReadySandbox>>,
+    is_filling: AtomicBool,
+}
+
+impl ReadyPool {
+    fn ready(&self) -> MutexGuard<'_, Vec<ReadySandbox>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, template_id: &str) -> Option<ReadySandbox> {
+        let mut ready = self.ready();
+        let index = ready.iter().position(|sandbox| sandbox.template_id == template_id)?;
+        Some(ready.swap_remove(index))
+    }
+
+    /// Takes those of other templates.
+    fn take_others(&self, template_id: &str) -> Vec<ReadySandbox> {
+        self.ready().extract_if(.., |sandbox| sandbox.template_id != template_id).collect()
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ready().len()
+    }
+}
+
+impl Inner {
+    /// A ready sandbox of the template that is alive, if there is one.
+    pub(super) async fn take_ready(&self, template: &Template) -> Option<ReadySandbox> {
+        while let Some(sandbox) = self.ready_pool.take(&template.id) {
+            match sandbox.connection.client(&Arc::default()).health(HEALTH_DEADLINE).await {
+                Ok(()) => return Some(sandbox),
+                Err(error) => {
+                    tracing::warn!(sandbox_id = sandbox.id, %error, "a sandbox that was kept ready does not answer");
+                    self.forget(&sandbox.id).await;
+                }
+            }
+        }
+        None
+    }
+
+    /// Gets ready for the first sandbox, which is most likely one of the default template. Without one there is nothing to do yet.
+    pub(crate) fn warm_up(self: &Arc<Self>) {
+        let engine = Arc::clone(self);
+        self.tasks.spawn(async move {
+            match engine.find_template(DEFAULT_TEMPLATE).await {
+                Ok(template) => engine.refill_pool(&template, Duration::ZERO),
+                Err(error) => tracing::info!(%error, "no sandbox is kept ready"),
+            }
+        });
+    }
+
+    /// Makes new ones in the background after one was handed out.
+    pub(super) fn refill_pool_later(self: &Arc<Self>, template: &Arc<Template>) {
+        self.refill_pool(template, REFILL_DELAY);
+    }
+
+    fn refill_pool(self: &Arc<Self>, template: &Arc<Template>, delay: Duration) {
+        if self.closing.is_cancelled() || self.ready_pool.is_filling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (engine, template) = (Arc::clone(self), Arc::clone(template));
+        self.tasks.spawn(async move {
+            tokio::time::sleep(delay).await;
+            if let Err(error) = engine.fill_pool(&template).await {
+                tracing::warn!(%error, "no sandbox could be made ready");
+            }
+            engine.ready_pool.is_filling.store(false, Ordering::Release);
+        });
+    }
+
+    async fn fill_pool(&self, template: &Template) -> Result<(), EngineError> {
+        for other in self.ready_pool.take_others(&template.id) {
+            self.forget(&other.id).await;
+        }
+        while self.ready_pool.len() < self.config.ready_sandboxes && !self.closing.is_cancelled() {
+            if !host::has_room_for_spares() {
+                break;
+            }
+            let id = Uuid::new_v4().to_string();
+            self.store.put_sandbox(row(&id, template)).await?;
+            let sandbox = self.restore_sandbox(&id, template).await?;
+            self.ready_pool.ready().push(sandbox);
+        }
+        Ok(())
+    }
+
+    /// Removes all of them.
+    pub(crate) async fn drain_pool(&self) {
+        let all = std::mem::take(&mut *self.ready_pool.ready());
+        futures::future::join_all(all.iter().map(|sandbox| self.forget(&sandbox.id))).await;
+    }
+}
+
+fn row(id: &str, template: &Template) -> SandboxRow {
+    SandboxRow {
+        id: id.to_owned(),
+        workspace: LOCAL_WORKSPACE.to_owned(),
+        template: template.name.clone(),
+        template_id: template.id.clone(),
+        status: RowStatus::Ready,
+        reason: None,
+        metadata: Default::default(),
+        ttl_seconds: 0,
+        persistent: false,
+        cpu: host::cpus(),
+        memory_mb: host::memory_mb(),
+        boot_mode: None,
+        boot_ms: None,
+        created_at: clock::now_rfc3339(),
+        epoch: 0,
+    }
+}
