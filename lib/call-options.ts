@@ -1,5 +1,5 @@
 /** Options of every asynchronous call. */
 export interface CallOptions {
   /** Aborts the call. */
-  signal?: AbortSignal
+  signal?: AbortSignal;
 }

@@ -3,24 +3,24 @@
  *
  * @internal
  */
-import { AbortError, errorOf, PandaStackError } from './errors.js'
-import { Execution } from './execution.js'
-import { type CancelToken, native } from './native.js'
-import type { ErrorCode, ExecutionAnswer } from './wire/index.js'
+import { AbortError, CLASSES, errorOf, PandaStackError } from "./errors.js";
+import { Execution } from "./execution.js";
+import { type CancelToken, native } from "./native.js";
+import type { ErrorCode, ExecutionAnswer } from "./wire/index.js";
 
 /** Fields that the addon puts on its errors. */
 interface NativeError extends Error {
-  code: ErrorCode
-  statusCode?: number
-  requestId?: string
-  method?: string
-  url?: string
-  retryAfter?: number
-  body?: string
-  causes?: string[]
-  stdout?: string
-  stderr?: string
-  execution?: ExecutionAnswer
+  code: ErrorCode;
+  statusCode?: number;
+  requestId?: string;
+  method?: string;
+  url?: string;
+  retryAfter?: number;
+  body?: string;
+  causes?: string[];
+  stdout?: string;
+  stderr?: string;
+  execution?: ExecutionAnswer;
 }
 
 /** Runs one call. If `signal` is or gets aborted, the request is dropped and the call rejects with an {@link AbortError}. */
@@ -30,49 +30,51 @@ export async function call<T>(
 ): Promise<T> {
   if (!signal) {
     try {
-      return await start(undefined)
+      return await start(undefined);
     } catch (error) {
-      throw translated(error)
+      throw translated(error);
     }
   }
-  throwIfAborted(signal)
-  const cancel = new native.CancelToken()
-  const abort = () => cancel.cancel()
-  signal.addEventListener('abort', abort, { once: true })
+  throwIfAborted(signal);
+  const cancel = new native.CancelToken();
+  const abort = () => cancel.cancel();
+  signal.addEventListener("abort", abort, { once: true });
   try {
-    return await start(cancel)
+    return await start(cancel);
   } catch (error) {
-    throw signal.aborted ? aborted(signal) : translated(error)
+    throw signal.aborted ? aborted(signal) : translated(error);
   } finally {
-    signal.removeEventListener('abort', abort)
+    signal.removeEventListener("abort", abort);
   }
 }
 
 /** Rejects with the signal's reason as the cause. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw aborted(signal)
+  if (signal?.aborted) throw aborted(signal);
 }
 
 /** The error of an aborted call. */
 export function aborted(signal: AbortSignal): AbortError {
-  return new AbortError('the call was aborted', undefined, { cause: signal.reason })
+  return new AbortError("the call was aborted", undefined, { cause: signal.reason });
 }
 
 /** An error of the addon as one of this package's classes. */
 export function translated(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof PandaStackError || !('code' in error)) return error
-  const { message, code, causes, execution, ...details } = fields(error as NativeError)
-  if (code === ('InvalidArg' as string)) return errorOf('invalid_option', message, { cause: error })
+  if (!(error instanceof Error) || error instanceof PandaStackError || !("code" in error)) return error;
+  if (error.code === "InvalidArg") return errorOf("invalid_option", error.message, { cause: error });
+  // Errors of files and callbacks have codes too.
+  if (!Object.hasOwn(CLASSES, String(error.code))) return error;
+  const { message, code, causes, execution, ...details } = fields(error as NativeError);
   return errorOf(code, message, {
     ...details,
     cause: chained(causes),
     execution: execution && Execution.of(execution),
-  })
+  });
 }
 
 /** Absent and null are the same. */
 function fields(error: NativeError) {
-  const present = <T>(value: T | null | undefined): T | undefined => value ?? undefined
+  const present = <T>(value: T | null | undefined): T | undefined => value ?? undefined;
   return {
     message: error.message,
     code: error.code,
@@ -86,12 +88,9 @@ function fields(error: NativeError) {
     stdout: present(error.stdout),
     stderr: present(error.stderr),
     execution: present(error.execution),
-  }
+  };
 }
 
 function chained(causes: string[]): Error | undefined {
-  return causes.reduceRight<Error | undefined>(
-    (cause, message) => new Error(message, cause && { cause }),
-    undefined,
-  )
+  return causes.reduceRight<Error | undefined>((cause, message) => new Error(message, cause && { cause }), undefined);
 }

@@ -1,8 +1,8 @@
 /**
  * `sandbox.commands`.
  */
-import type { Client } from './client.js'
-import { type Command, type ExecOptions, type ExecResult, exec } from './exec.js'
+import type { Client } from "./client.js";
+import { type Command, type ExecOptions, type ExecResult, exec } from "./exec.js";
 
 /** Commands of one sandbox. */
 export class CommandsNamespace {
@@ -13,6 +13,6 @@ export class CommandsNamespace {
 
   /** Runs a command and waits for its end; the same as {@link Sandbox.exec}. */
   async run(command: Command, options?: ExecOptions): Promise<ExecResult> {
-    return exec(this.client, this.sandbox, command, options)
+    return exec(this.client, this.sandbox, command, options);
   }
 }

@@ -1,88 +1,88 @@
 /**
  * Errors. Every failure is a {@link PandaStackError} with a `code`; classes are for `instanceof`.
  */
-import type { Execution } from './execution.js'
-import type { ErrorCode } from './wire/index.js'
+import type { Execution } from "./execution.js";
+import type { ErrorCode } from "./wire/index.js";
 
 /** Marks errors of this package, so that two copies of it agree on what `instanceof` means. */
-const brand = Symbol.for('pandastack.error')
+const brand = Symbol.for("pandastack.error");
 
 /** What is known about a failure. */
 export interface ErrorDetails {
   /** Kind of failure. */
-  code?: ErrorCode | undefined
+  code?: ErrorCode | undefined;
   /** HTTP status, if a server answered. */
-  statusCode?: number | undefined
+  statusCode?: number | undefined;
   /** The server's name for the request. */
-  requestId?: string | undefined
+  requestId?: string | undefined;
   /** HTTP method. */
-  method?: string | undefined
+  method?: string | undefined;
   /** Address of the request, without its query. */
-  url?: string | undefined
+  url?: string | undefined;
   /** Seconds that the server asks to wait before the next try. */
-  retryAfter?: number | undefined
+  retryAfter?: number | undefined;
   /** The answer's body, at most 64 KiB of it. */
-  body?: string | undefined
+  body?: string | undefined;
   /** What led to it. */
-  cause?: unknown
+  cause?: unknown;
   /** Standard output up to the failure. */
-  stdout?: string | undefined
+  stdout?: string | undefined;
   /** Standard error up to the failure. */
-  stderr?: string | undefined
+  stderr?: string | undefined;
   /** What a cell had shown up to the failure. */
-  execution?: Execution | undefined
+  execution?: Execution | undefined;
 }
 
 /** Base of all errors of this package. */
 export class PandaStackError extends Error {
   /** Kind of failure. */
-  readonly code: ErrorCode
+  readonly code: ErrorCode;
   /** HTTP status, if a server answered. */
-  readonly statusCode: number | undefined
+  readonly statusCode: number | undefined;
   /** The server's name for the request. */
-  readonly requestId: string | undefined
+  readonly requestId: string | undefined;
   /** HTTP method. */
-  readonly method: string | undefined
+  readonly method: string | undefined;
   /** Address of the request, without its query. */
-  readonly url: string | undefined
+  readonly url: string | undefined;
   /** Seconds that the server asks to wait before the next try. */
-  readonly retryAfter: number | undefined
+  readonly retryAfter: number | undefined;
   /** The answer's body, at most 64 KiB of it. */
-  readonly body: string | undefined
+  readonly body: string | undefined;
   /** Standard output up to the failure. */
-  stdout: string | undefined
+  stdout: string | undefined;
   /** Standard error up to the failure. */
-  stderr: string | undefined
+  stderr: string | undefined;
   /** What a cell had shown up to the failure. */
-  execution: Execution | undefined
+  execution: Execution | undefined;
 
   constructor(message: string, statusCode?: number, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
-    this.name = new.target.name
-    this.code = details.code ?? codeOf(new.target)
-    this.statusCode = statusCode ?? details.statusCode
-    this.requestId = details.requestId
-    this.method = details.method
-    this.url = details.url
-    this.retryAfter = details.retryAfter
-    this.body = details.body
-    this.stdout = details.stdout
-    this.stderr = details.stderr
-    this.execution = details.execution
-    Object.defineProperty(this, brand, { value: chain(new.target) })
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.code = details.code ?? codeOf(new.target);
+    this.statusCode = statusCode ?? details.statusCode;
+    this.requestId = details.requestId;
+    this.method = details.method;
+    this.url = details.url;
+    this.retryAfter = details.retryAfter;
+    this.body = details.body;
+    this.stdout = details.stdout;
+    this.stderr = details.stderr;
+    this.execution = details.execution;
+    Object.defineProperty(this, brand, { value: chain(new.target) });
   }
 
   /** The server's answer, if there was one. */
   get response(): Response | undefined {
-    if (this.statusCode === undefined || this.statusCode < 200 || this.statusCode > 599) return undefined
-    return new Response(this.body ?? null, { status: this.statusCode })
+    if (this.statusCode === undefined || this.statusCode < 200 || this.statusCode > 599) return undefined;
+    return new Response(this.body ?? null, { status: this.statusCode });
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (typeof value !== 'object' || value === null) return false
-    const names: unknown = (value as Record<symbol, unknown>)[brand]
-    if (this.prototype.isPrototypeOf(value)) return true
-    return Array.isArray(names) && names.includes(this.name) && Object.values(CLASSES).some((known) => known === this)
+    if (typeof value !== "object" || value === null) return false;
+    const names: unknown = (value as Record<symbol, unknown>)[brand];
+    if (this.prototype.isPrototypeOf(value)) return true;
+    return Array.isArray(names) && names.includes(this.name) && isOurs(this);
   }
 }
 
@@ -122,24 +122,24 @@ export class InvalidOptionError extends BadRequestError {}
 /** A command ended with a code other than 0 and `check` was asked for. */
 export class CommandError extends PandaStackError {
   /** Exit code of the command. */
-  readonly exitCode: number
-  declare stdout: string
-  declare stderr: string
+  readonly exitCode: number;
+  declare stdout: string;
+  declare stderr: string;
 
-  constructor(message: string, exitCode: number, stdout = '', stderr = '') {
-    super(message, undefined, { stdout, stderr })
-    this.exitCode = exitCode
+  constructor(message: string, exitCode: number, stdout = "", stderr = "") {
+    super(message, undefined, { stdout, stderr });
+    this.exitCode = exitCode;
   }
 }
 
 /** A template build failed. */
 export class TemplateBuildError extends PandaStackError {
   /** The build. */
-  readonly build: unknown
+  readonly build: unknown;
 
   constructor(message: string, build?: unknown) {
-    super(message)
-    this.build = build
+    super(message);
+    this.build = build;
   }
 }
 
@@ -148,7 +148,7 @@ export class ExploreError extends PandaStackError {}
 
 /** A class of errors. */
 // biome-ignore lint/suspicious/noExplicitAny: constructors differ in their parameters.
-export type ErrorClass = abstract new (...args: any[]) => PandaStackError
+export type ErrorClass = abstract new (...args: any[]) => PandaStackError;
 
 /** The class of each code. A code without a class does not compile. */
 export const CLASSES = {
@@ -171,23 +171,28 @@ export const CLASSES = {
   template_build: TemplateBuildError,
   explore: ExploreError,
   invalid_option: InvalidOptionError,
-} satisfies Record<ErrorCode, ErrorClass>
+} satisfies Record<ErrorCode, ErrorClass>;
 
 /** Makes an error of the class of `code`. */
 export function errorOf(code: ErrorCode, message: string, details: ErrorDetails = {}): PandaStackError {
-  if (code === 'command') return new CommandError(message, 1, details.stdout, details.stderr)
-  if (code === 'template_build') return new TemplateBuildError(message)
-  return new CLASSES[code](message, details.statusCode, { ...details, code })
+  if (code === "command") return new CommandError(message, 1, details.stdout, details.stderr);
+  if (code === "template_build") return new TemplateBuildError(message);
+  return new CLASSES[code](message, details.statusCode, { ...details, code });
+}
+
+/** A caller's subclass must not claim errors that happen to bear its name. */
+function isOurs(errorClass: unknown): boolean {
+  return errorClass === PandaStackError || Object.values<unknown>(CLASSES).includes(errorClass);
 }
 
 function codeOf(errorClass: unknown): ErrorCode {
-  const known = Object.entries(CLASSES).find(([, value]) => value === errorClass)
-  return known ? (known[0] as ErrorCode) : 'server'
+  const known = Object.entries(CLASSES).find(([, value]) => value === errorClass);
+  return known ? (known[0] as ErrorCode) : "server";
 }
 
 /** Names of a class and its ancestors up to {@link PandaStackError}. */
 function chain(errorClass: { name: string }): string[] {
-  const names: string[] = []
-  for (let next = errorClass; next?.name && next !== Error; next = Object.getPrototypeOf(next)) names.push(next.name)
-  return names
+  const names: string[] = [];
+  for (let next = errorClass; next?.name && next !== Error; next = Object.getPrototypeOf(next)) names.push(next.name);
+  return names;
 }

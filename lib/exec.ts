@@ -1,65 +1,65 @@
 /**
  * Commands.
  */
-import { call } from './call.js'
-import type { Client } from './client.js'
-import { CommandError, InvalidOptionError, PandaStackError, SandboxTimeout } from './errors.js'
-import { checked, checkedText, execOptions, execStreamOptions } from './options.js'
-import { OutputBuffer } from './output.js'
-import { joined, wrapped } from './shell.js'
-import { eachEvent } from './stream.js'
-import type { ExecEvent, ExecRequest, WireExecResult } from './wire/index.js'
+import { call } from "./call.js";
+import type { Client } from "./client.js";
+import { CommandError, InvalidOptionError, PandaStackError, SandboxTimeout } from "./errors.js";
+import { checked, checkedText, execOptions, execStreamOptions } from "./options.js";
+import { OutputBuffer } from "./output.js";
+import { joined, wrapped } from "./shell.js";
+import { eachEvent } from "./stream.js";
+import type { ExecEvent, ExecRequest, WireExecResult } from "./wire/index.js";
 
 /** A shell command, or a program and its arguments without a shell. */
-export type Command = string | readonly string[]
+export type Command = string | readonly string[];
 
 /** Options of a command. */
 export interface ExecOptions {
   /** Time limit in seconds; the command and all that it started are killed then. Default: the server's. */
-  timeoutSeconds?: number
+  timeoutSeconds?: number;
   /** True: reject with a {@link CommandError} if the exit code is not 0. Default false. */
-  check?: boolean
+  check?: boolean;
   /** Environment for this command only, added to the sandbox's. */
-  env?: Record<string, string>
+  env?: Record<string, string>;
   /** Working directory, an absolute path. */
-  cwd?: string
+  cwd?: string;
   /** User in the sandbox; local engine only. */
-  user?: string
+  user?: string;
   /** Aborts the call, which ends the command. */
-  signal?: AbortSignal
+  signal?: AbortSignal;
 }
 
 /** What is called while a command runs. Each call is awaited before the next; one that throws ends the command. */
-export interface ExecStreamCallbacks extends Omit<ExecOptions, 'check'> {
+export interface ExecStreamCallbacks extends Omit<ExecOptions, "check"> {
   /** A piece of standard output, not cut inside a character, not aligned to lines. */
-  onStdout?: (text: string) => unknown
+  onStdout?: (text: string) => unknown;
   /** A piece of standard error. */
-  onStderr?: (text: string) => unknown
+  onStderr?: (text: string) => unknown;
 }
 
 /** How a command ended. */
 export interface ExecResult {
   /** Standard output. */
-  stdout: string
+  stdout: string;
   /** Standard error. */
-  stderr: string
+  stderr: string;
   /** Exit code; 128 + N after signal N. */
-  exit_code: number
+  exit_code: number;
   /** The same number. */
-  exitCode: number
+  exitCode: number;
   /** Wall-clock time in milliseconds, where the server tells. */
-  duration_ms?: number
+  duration_ms?: number;
   /** True if the server kept only head and tail of the output. */
-  truncated?: boolean
+  truncated?: boolean;
 }
 
 /** @internal Runs a command and waits for its end. */
 export async function exec(client: Client, sandbox: string, command: Command, options?: ExecOptions): Promise<ExecResult> {
-  const { signal, check, ...rest } = checked(execOptions, options, 'exec')
-  const request = requestOf(client, command, rest)
-  const result = withBothNames(await call(signal, (cancel) => client.native.exec(sandbox, request, cancel)))
-  if (check && result.exitCode !== 0) throw failure(command, result)
-  return result
+  const { signal, check, ...rest } = checked(execOptions, options, "exec");
+  const request = requestOf(client, command, rest);
+  const result = withBothNames(await call(signal, (cancel) => client.native.exec(sandbox, request, cancel)));
+  if (check && result.exitCode !== 0) throw failure(command, result);
+  return result;
 }
 
 /** @internal Runs a command with callbacks; resolves to its exit code. */
@@ -69,72 +69,78 @@ export async function execStream(
   command: Command,
   options?: ExecStreamCallbacks,
 ): Promise<number> {
-  const { signal, onStdout, onStderr, ...rest } = checked(execStreamOptions, options, 'execStream') as ExecStreamCallbacks
-  const request = requestOf(client, command, rest)
-  const stdout = new OutputBuffer()
-  const stderr = new OutputBuffer()
-  let exitCode: number | undefined
+  const { signal, onStdout, onStderr, ...rest } = checked(execStreamOptions, options, "execStream") as ExecStreamCallbacks;
+  const request = requestOf(client, command, rest);
+  const stdout = new OutputBuffer();
+  const stderr = new OutputBuffer();
+  let exitCode: number | undefined;
   const take = (event: ExecEvent): unknown => {
-    if (event.type === 'exit') {
-      exitCode = event.exit_code
-      return undefined
+    if (event.type === "exit") {
+      exitCode = event.exit_code;
+      return undefined;
     }
-    const [buffer, callback] = event.type === 'stdout' ? [stdout, onStdout] : [stderr, onStderr]
-    buffer.push(event.text)
-    return callback?.(event.text)
-  }
+    const [buffer, callback] = event.type === "stdout" ? [stdout, onStdout] : [stderr, onStderr];
+    buffer.push(event.text);
+    return callback?.(event.text);
+  };
   try {
-    const stream = await call(signal, (cancel) => client.native.execStream(sandbox, request, cancel))
-    await eachEvent(stream, signal, take)
+    const stream = await call(signal, (cancel) => client.native.execStream(sandbox, request, cancel));
+    await eachEvent(stream, signal, take);
   } catch (error) {
-    throw withOutput(error, stdout.toString(), stderr.toString())
+    throw withOutput(error, stdout.toString(), stderr.toString());
   }
-  if (exitCode === undefined) throw new PandaStackError('the stream ended without an exit code')
-  return exitCode
+  if (exitCode === undefined) throw new PandaStackError("the stream ended without an exit code");
+  return exitCode;
 }
 
 /** @internal Adds the name that 0.9.0 gave to the exit code. */
 export function withBothNames(result: WireExecResult): ExecResult {
-  return { ...result, exitCode: result.exit_code }
+  return { ...result, exitCode: result.exit_code };
 }
 
 function withOutput(error: unknown, stdout: string, stderr: string): unknown {
   if (error instanceof PandaStackError) {
-    error.stdout ??= stdout
-    error.stderr ??= stderr
-    if (error instanceof SandboxTimeout && error.stdout === '') error.stdout = stdout
+    error.stdout ??= stdout;
+    error.stderr ??= stderr;
+    if (error instanceof SandboxTimeout && error.stdout === "") error.stdout = stdout;
   }
-  return error
+  return error;
 }
 
 function failure(command: Command, result: ExecResult): CommandError {
-  const text = typeof command === 'string' ? command : joined(command)
-  return new CommandError(`command exited with code ${result.exitCode}: ${text}`, result.exitCode, result.stdout, result.stderr)
+  const text = typeof command === "string" ? command : joined(command);
+  return new CommandError(`command exited with code ${result.exitCode}: ${text}`, result.exitCode, result.stdout, result.stderr);
 }
 
 function requestOf(client: Client, command: Command, options: Record<string, unknown>): ExecRequest {
-  const { timeoutSeconds, timeout_seconds = timeoutSeconds, env, cwd, user } = options as ExecOptions & { timeout_seconds?: number }
-  const request: ExecRequest = {}
-  if (timeout_seconds !== undefined) request.timeout_seconds = timeout_seconds
+  const {
+    timeoutSeconds,
+    timeout_seconds = timeoutSeconds,
+    env,
+    cwd,
+    user,
+  } = options as ExecOptions & { timeout_seconds?: number };
+  const request: ExecRequest = {};
+  if (timeout_seconds !== undefined) request.timeout_seconds = timeout_seconds;
   if (client.isLocal) {
-    if (typeof command === 'string') request.cmd = checkedCommand(command)
-    else request.argv = checkedArgv(command)
-    return Object.assign(request, env && { env }, cwd && { cwd }, user && { user })
+    if (typeof command === "string") request.cmd = checkedCommand(command);
+    else request.argv = checkedArgv(command);
+    return Object.assign(request, env && { env }, cwd && { cwd }, user && { user });
   }
-  if (user) throw new InvalidOptionError('exec: option `user` needs the local engine')
-  request.cmd = wrapped(typeof command === 'string' ? checkedCommand(command) : joined(checkedArgv(command)), cwd, env)
-  return request
+  if (user) throw new InvalidOptionError("exec: option `user` needs the local engine");
+  request.cmd = wrapped(typeof command === "string" ? checkedCommand(command) : joined(checkedArgv(command)), cwd, env);
+  return request;
 }
 
 function checkedCommand(command: string): string {
-  if (checkedText(command, 'a command').includes('\0')) {
-    throw new InvalidOptionError('a command must not contain a NUL character')
+  if (checkedText(command, "a command").includes("\0")) {
+    throw new InvalidOptionError("a command must not contain a NUL character");
   }
-  return command
+  return command;
 }
 
 function checkedArgv(argv: unknown): string[] {
-  const isList = Array.isArray(argv) && argv.length > 0 && argv.every((word) => typeof word === 'string' && !word.includes('\0'))
-  if (!isList) throw new InvalidOptionError('a command must be a string or a list of at least one string without NUL characters')
-  return argv
+  const isList = Array.isArray(argv) && argv.length > 0 && argv.every((word) => typeof word === "string" && !word.includes("\0"));
+  if (!isList) throw new InvalidOptionError("a command must be a string or a list of at least one string without NUL characters");
+  return argv;
 }

@@ -3,9 +3,9 @@
  *
  * @packageDocumentation
  */
-export type { CallOptions } from './call-options.js'
-export { Client, Client as default, type ClientConfig } from './client.js'
-export { CodeContext, type CodeContextOptions, type RunCodeOptions } from './code-context.js'
+export type { CallOptions } from "./call-options.js";
+export { Client, Client as default, type ClientConfig } from "./client.js";
+export { CodeContext, type CodeContextOptions, type RunCodeOptions } from "./code-context.js";
 export {
   AbortError,
   AuthError,
@@ -28,13 +28,13 @@ export {
   ServerError,
   TemplateBuildError,
   TimeoutError,
-} from './errors.js'
-export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks } from './exec.js'
-export { Execution, type ExecutionCallbacks, type ExecutionErrorInfo } from './execution.js'
-export type { FileContent, FileInfo } from './filesystem.js'
-export type { RequestOptions } from './request.js'
-export { type Chart, type DataFrame, Result } from './result.js'
-export { type OneShotLanguage, Sandbox, type SandboxCreateOptions } from './sandbox.js'
+} from "./errors.js";
+export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks } from "./exec.js";
+export { Execution, type ExecutionCallbacks, type ExecutionErrorInfo } from "./execution.js";
+export type { FileContent, FileInfo } from "./filesystem.js";
+export type { RequestOptions } from "./request.js";
+export { type Chart, type DataFrame, Result } from "./result.js";
+export { type OneShotLanguage, Sandbox, type SandboxCreateOptions } from "./sandbox.js";
 export type {
   CreatedToken,
   ErrorCode,
@@ -46,4 +46,4 @@ export type {
   SandboxStatus,
   TemplateInfo,
   TokenInfo,
-} from './wire/index.js'
+} from "./wire/index.js";

@@ -3,42 +3,47 @@
  *
  * @internal
  */
-import { z } from 'zod/v4'
-import { InvalidOptionError } from './errors.js'
+import { z } from "zod/v4";
+import { InvalidOptionError } from "./errors.js";
 
 /** Names that callers confuse with the right ones. */
 const HINTS: Record<string, string> = {
-  timeout: 'timeoutSeconds',
-  timeoutMs: 'timeoutSeconds',
-  timeout_ms: 'timeoutSeconds',
-  timeoutS: 'timeoutSeconds',
-  ttl: 'ttlSeconds',
-  ttlMs: 'ttlSeconds',
-  onOutput: 'onStdout',
-  abortSignal: 'signal',
-  baseUrl: 'apiUrl',
-  base_url: 'apiUrl',
-  api_url: 'apiUrl',
-  api_key: 'apiKey',
-  envs: 'env',
-  workdir: 'cwd',
-}
+  timeout: "timeoutSeconds",
+  timeoutMs: "timeoutSeconds",
+  timeout_ms: "timeoutSeconds",
+  timeoutS: "timeoutSeconds",
+  ttl: "ttlSeconds",
+  ttlMs: "ttlSeconds",
+  onOutput: "onStdout",
+  abortSignal: "signal",
+  baseUrl: "apiUrl",
+  base_url: "apiUrl",
+  api_url: "apiUrl",
+  api_key: "apiKey",
+  envs: "env",
+  workdir: "cwd",
+};
 
-const signal = z.custom<AbortSignal>((value) => value instanceof AbortSignal, 'must be an AbortSignal').optional()
-const callback = z.custom<(value: never) => unknown>((value) => typeof value === 'function', 'must be a function').optional()
-const text = z.string().min(1)
-const strings = z.record(z.string().min(1), z.string())
-const seconds = z.number().positive().optional()
-const flag = z.boolean().optional()
+const signal = z.custom<AbortSignal>((value) => value instanceof AbortSignal, "must be an AbortSignal").optional();
+const callback = z.custom<(value: never) => unknown>((value) => typeof value === "function", "must be a function").optional();
+const text = z.string().min(1);
+const strings = z.record(z.string().min(1), z.string());
+const seconds = z.number().positive().optional();
+const flag = z.boolean().optional();
 
 /** Longest time limit that fits every server, in seconds. */
-const MAX_SECONDS = 31_536_000
+const MAX_SECONDS = 31_536_000;
 
-const timeoutSeconds = z.number().positive().max(MAX_SECONDS).optional()
-const ttl = z.number().int().nonnegative().max(MAX_SECONDS * 10).optional()
+const timeoutSeconds = z.number().positive().max(MAX_SECONDS).optional();
+const ttl = z
+  .number()
+  .int()
+  .nonnegative()
+  .max(MAX_SECONDS * 10)
+  .optional();
 
 /** Options that only have a signal. */
-export const callOptions = z.strictObject({ signal })
+export const callOptions = z.strictObject({ signal });
 
 /** Options of the client. */
 export const clientOptions = z.strictObject({
@@ -46,7 +51,7 @@ export const clientOptions = z.strictObject({
   apiKey: z.string().nullish(),
   timeoutMs: z.number().int().positive().max(2_147_483_647).optional(),
   maxCreateRetrySeconds: z.number().nonnegative().max(MAX_SECONDS).optional(),
-})
+});
 
 /** Options of `create`, in both spellings of 0.9.0. */
 export const createOptions = z.strictObject({
@@ -62,7 +67,7 @@ export const createOptions = z.strictObject({
   metadata: strings.optional(),
   volumes: z.array(z.strictObject({ name: text, readOnly: flag, read_only: flag })).optional(),
   signal,
-})
+});
 
 /** Options of `exec`. */
 export const execOptions = z.strictObject({
@@ -70,22 +75,22 @@ export const execOptions = z.strictObject({
   timeout_seconds: seconds,
   check: flag,
   env: strings.optional(),
-  cwd: text.startsWith('/', 'must be an absolute path').optional(),
+  cwd: text.startsWith("/", "must be an absolute path").optional(),
   user: text.optional(),
   signal,
-})
+});
 
 /** Options of `execStream`. */
-export const execStreamOptions = execOptions.extend({ onStdout: callback, onStderr: callback })
+export const execStreamOptions = execOptions.extend({ onStdout: callback, onStderr: callback });
 
 /** Options of `createCodeContext`. */
 export const codeContextOptions = z.strictObject({
   language: text.optional(),
-  cwd: text.startsWith('/', 'must be an absolute path').optional(),
+  cwd: text.startsWith("/", "must be an absolute path").optional(),
   env: strings.optional(),
   fresh: flag,
   signal,
-})
+});
 
 /** Options of `CodeContext.runCode`. */
 export const runCodeOptions = z.strictObject({
@@ -98,42 +103,42 @@ export const runCodeOptions = z.strictObject({
   onResult: callback,
   onError: callback,
   signal,
-})
+});
 
 /** Returns `value` if it fits; else says which option of what is wrong. */
 export function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const outcome = schema.safeParse(value === undefined ? {} : value)
-  if (outcome.success) return outcome.data
-  const problems = outcome.error.issues.map(described)
-  throw new InvalidOptionError(`${what}: ${problems.join('; ')}`)
+  const outcome = schema.safeParse(value === undefined ? {} : value);
+  if (outcome.success) return outcome.data;
+  const problems = outcome.error.issues.map(described);
+  throw new InvalidOptionError(`${what}: ${problems.join("; ")}`);
 }
 
 /** Returns `value` if it is a string that is not empty. */
 export function checkedText(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw new InvalidOptionError(`${what} must be a string, not: \`${kindOf(value)}\``)
-  if (value === '') throw new InvalidOptionError(`${what} must not be empty`)
-  return value
+  if (typeof value !== "string") throw new InvalidOptionError(`${what} must be a string, not: \`${kindOf(value)}\``);
+  if (value === "") throw new InvalidOptionError(`${what} must not be empty`);
+  return value;
 }
 
 /** Returns the path if it is absolute. */
 export function checkedPath(value: unknown): string {
-  const path = checkedText(value, 'a path in a sandbox')
-  if (!path.startsWith('/')) throw new InvalidOptionError(`a path in a sandbox must be absolute: \`${path}\``)
-  if (path.includes('\0')) throw new InvalidOptionError('a path in a sandbox must not contain a NUL character')
-  return path
+  const path = checkedText(value, "a path in a sandbox");
+  if (!path.startsWith("/")) throw new InvalidOptionError(`a path in a sandbox must be absolute: \`${path}\``);
+  if (path.includes("\0")) throw new InvalidOptionError("a path in a sandbox must not contain a NUL character");
+  return path;
 }
 
 function described(issue: z.core.$ZodIssue): string {
-  const path = issue.path.join('.')
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownOption(path ? `${path}.${key}` : key)).join('; ')
-  return path ? `option \`${path}\`: ${issue.message}` : issue.message
+  const path = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownOption(path ? `${path}.${key}` : key)).join("; ");
+  return path ? `option \`${path}\`: ${issue.message}` : issue.message;
 }
 
 function unknownOption(key: string): string {
-  const hint = HINTS[key]
-  return hint ? `unknown option \`${key}\`; did you mean \`${hint}\`` : `unknown option: \`${key}\``
+  const hint = HINTS[key];
+  return hint ? `unknown option \`${key}\`; did you mean \`${hint}\`` : `unknown option: \`${key}\``;
 }
 
 function kindOf(value: unknown): string {
-  return value === null ? 'null' : typeof value
+  return value === null ? "null" : typeof value;
 }

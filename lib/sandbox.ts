@@ -1,68 +1,68 @@
 /**
  * A sandbox.
  */
-import { randomUUID } from 'node:crypto'
-import { call } from './call.js'
-import type { CallOptions } from './call-options.js'
-import { type Client, type ClientConfig, clientOf } from './client.js'
-import { CodeContext, type CodeContextOptions } from './code-context.js'
-import { CommandsNamespace } from './commands.js'
-import { InvalidOptionError, NotFoundError } from './errors.js'
-import { type Command, type ExecOptions, type ExecResult, type ExecStreamCallbacks, exec, execStream } from './exec.js'
-import { FilesystemNamespace } from './filesystem.js'
-import { callOptions, checked, checkedText, codeContextOptions } from './options.js'
-import { quoted } from './shell.js'
-import type { CodeContextInfo, LifecycleInfo, SandboxInfo, SandboxStatus } from './wire/index.js'
+import { randomUUID } from "node:crypto";
+import { call } from "./call.js";
+import type { CallOptions } from "./call-options.js";
+import { type Client, type ClientConfig, clientOf } from "./client.js";
+import { CodeContext, type CodeContextOptions } from "./code-context.js";
+import { CommandsNamespace } from "./commands.js";
+import { InvalidOptionError, NotFoundError } from "./errors.js";
+import { type Command, type ExecOptions, type ExecResult, type ExecStreamCallbacks, exec, execStream } from "./exec.js";
+import { FilesystemNamespace } from "./filesystem.js";
+import { callOptions, checked, checkedText, codeContextOptions } from "./options.js";
+import { quoted } from "./shell.js";
+import type { CodeContextInfo, LifecycleInfo, SandboxInfo, SandboxStatus } from "./wire/index.js";
 
 /** Options of {@link Sandbox.create}. */
 export interface SandboxCreateOptions {
   /** Template to make it from. Default `code-interpreter`. */
-  template?: string
+  template?: string;
   /** Has no effect: the template decides. @deprecated */
-  cpu?: number
+  cpu?: number;
   /** Has no effect: the template decides. @deprecated */
-  memoryMb?: number
+  memoryMb?: number;
   /** Has no effect: the template decides. @deprecated */
-  memory_mb?: number
+  memory_mb?: number;
   /** Snapshot to start from. */
-  fromSnapshot?: string
+  fromSnapshot?: string;
   /** Snapshot to start from. */
-  from_snapshot?: string
+  from_snapshot?: string;
   /** Idle time after which it is deleted, in seconds. Default: the server's. */
-  ttlSeconds?: number
+  ttlSeconds?: number;
   /** Idle time after which it is deleted, in seconds. */
-  ttl_seconds?: number
+  ttl_seconds?: number;
   /** True: never deleted for idling, and kept by `await using`. Default false. */
-  persistent?: boolean
+  persistent?: boolean;
   /** Labels. */
-  metadata?: Record<string, string>
+  metadata?: Record<string, string>;
   /** Volumes to attach. */
-  volumes?: { name: string; readOnly?: boolean; read_only?: boolean }[]
+  volumes?: { name: string; readOnly?: boolean; read_only?: boolean }[];
   /** Aborts the call; a sandbox that was on its way is deleted. */
-  signal?: AbortSignal
+  signal?: AbortSignal;
 }
 
 /** Languages of {@link Sandbox.runCode}. */
-export type OneShotLanguage = 'python' | 'shell'
+export type OneShotLanguage = "python" | "shell";
 
 /** Longest code that is passed as an argument, in bytes; the kernel's limit is 128 KiB. */
-const MAX_ARGUMENT = 96 * 1024
+const MAX_ARGUMENT = 96 * 1024;
 
 /** A sandbox: an isolated machine with files, processes and kernels. */
 export class Sandbox {
   /** Files. */
-  readonly filesystem: FilesystemNamespace
+  readonly filesystem: FilesystemNamespace;
   /** Commands. */
-  readonly commands: CommandsNamespace
-  #info: SandboxInfo
+  readonly commands: CommandsNamespace;
+  #info: SandboxInfo;
 
   private constructor(
     info: SandboxInfo,
     private readonly client: Client,
   ) {
-    this.#info = info
-    this.filesystem = new FilesystemNamespace(client, info.id)
-    this.commands = new CommandsNamespace(client, info.id)
+    this.#info = info;
+    this.filesystem = new FilesystemNamespace(client, info.id);
+    this.commands = new CommandsNamespace(client, info.id);
   }
 
   /**
@@ -71,12 +71,12 @@ export class Sandbox {
    * @throws {CapacityError} if there was no room, {@link BadRequestError} or {@link NotFoundError} for an unknown template.
    */
   static async create(options?: SandboxCreateOptions, config?: ClientConfig | Client): Promise<Sandbox> {
-    return clientOf(config).sandboxes.create(options)
+    return clientOf(config).sandboxes.create(options);
   }
 
   /** All sandboxes, newest first. */
   static async list(config?: ClientConfig | Client, options?: CallOptions): Promise<Sandbox[]> {
-    return clientOf(config).sandboxes.list(options)
+    return clientOf(config).sandboxes.list(options);
   }
 
   /**
@@ -85,40 +85,40 @@ export class Sandbox {
    * @throws {NotFoundError} if there is none with this id.
    */
   static async get(id: string, config?: ClientConfig | Client, options?: CallOptions): Promise<Sandbox> {
-    return clientOf(config).sandboxes.get(id, options)
+    return clientOf(config).sandboxes.get(id, options);
   }
 
   /** A sandbox from what a server said about it; nothing is sent. */
   static fromInfo(info: SandboxInfo, client: Client): Sandbox {
-    checkedText(info?.id, 'a sandbox id')
-    return new Sandbox(info, client)
+    checkedText(info?.id, "a sandbox id");
+    return new Sandbox(info, client);
   }
 
   /** What the server said last: at creation, {@link Sandbox.refresh} or a change through this object. */
   get info(): SandboxInfo {
-    return this.#info
+    return this.#info;
   }
 
   /** Id of the sandbox, a UUID. */
   get id(): string {
-    return this.#info.id
+    return this.#info.id;
   }
 
   /** Name of its template. */
   get template(): string {
-    return this.#info.template
+    return this.#info.template;
   }
 
   /** Its state, as the server said last. */
   get status(): SandboxStatus {
-    return this.#info.status
+    return this.#info.status;
   }
 
   /** Asks the server for {@link Sandbox.info}. */
   async refresh(options?: CallOptions): Promise<this> {
-    const { signal } = checked(callOptions, options, 'refresh')
-    this.#info = await call(signal, (cancel) => this.client.native.getSandbox(this.id, cancel))
-    return this
+    const { signal } = checked(callOptions, options, "refresh");
+    this.#info = await call(signal, (cancel) => this.client.native.getSandbox(this.id, cancel));
+    return this;
   }
 
   /**
@@ -127,7 +127,7 @@ export class Sandbox {
    * @throws {SandboxTimeout} with the output so far if it reached `timeoutSeconds`.
    */
   async exec(command: Command, options?: ExecOptions): Promise<ExecResult> {
-    return exec(this.client, this.id, command, options)
+    return exec(this.client, this.id, command, options);
   }
 
   /**
@@ -137,7 +137,7 @@ export class Sandbox {
    * @throws {InterruptedError} with the output so far if the stream was cut.
    */
   async execStream(command: Command, options?: ExecStreamCallbacks): Promise<number> {
-    return execStream(this.client, this.id, command, options)
+    return execStream(this.client, this.id, command, options);
   }
 
   /**
@@ -146,15 +146,15 @@ export class Sandbox {
    *
    * @param language - `shell` (default, as in 0.9.0) or `python`.
    */
-  async runCode(code: string, language: OneShotLanguage = 'shell', options?: ExecOptions): Promise<ExecResult> {
-    checkedText(code, 'code')
-    if (language !== 'python') return this.exec(code, options)
-    if (Buffer.byteLength(code) <= MAX_ARGUMENT && !code.includes('\0')) {
-      return this.exec(`python3 -c ${quoted(code)}`, options)
+  async runCode(code: string, language: OneShotLanguage = "shell", options?: ExecOptions): Promise<ExecResult> {
+    checkedText(code, "code");
+    if (language !== "python") return this.exec(code, options);
+    if (Buffer.byteLength(code) <= MAX_ARGUMENT && !code.includes("\0")) {
+      return this.exec(`python3 -c ${quoted(code)}`, options);
     }
-    const path = `/tmp/.pandastack-${randomUUID()}.py`
-    await this.filesystem.write(path, code, options?.signal && { signal: options.signal })
-    return this.exec(`python3 ${path}; code=$?; rm -f ${path}; exit $code`, options)
+    const path = `/tmp/.pandastack-${randomUUID()}.py`;
+    await this.filesystem.write(path, code, options?.signal && { signal: options.signal });
+    return this.exec(`python3 ${path}; code=$?; rm -f ${path}; exit $code`, options);
   }
 
   /**
@@ -163,67 +163,67 @@ export class Sandbox {
    * @param language - `python` (default), or options.
    */
   async createCodeContext(language?: string | CodeContextOptions, options?: CodeContextOptions): Promise<CodeContext> {
-    const given = typeof language === 'string' ? { ...options, language } : { ...language, ...options }
-    const { signal, ...rest } = checked(codeContextOptions, given, 'createCodeContext')
-    const request = { ...defined(rest), language: normalized(rest.language ?? 'python') }
-    const info = await call(signal, (cancel) => this.client.native.createCodeContext(this.id, request, cancel))
-    return new CodeContext(this.client, this.id, info.id, info.language || request.language)
+    const given = typeof language === "string" ? { ...options, language } : { ...language, ...options };
+    const { signal, ...rest } = checked(codeContextOptions, given, "createCodeContext");
+    const request = { ...defined(rest), language: normalized(rest.language ?? "python") };
+    const info = await call(signal, (cancel) => this.client.native.createCodeContext(this.id, request, cancel));
+    return new CodeContext(this.client, this.id, info.id, info.language || request.language);
   }
 
   /** The code contexts of the sandbox. */
   async listCodeContexts(options?: CallOptions): Promise<CodeContext[]> {
-    const { signal } = checked(callOptions, options, 'listCodeContexts')
-    const infos = await call(signal, (cancel) => this.client.native.listCodeContexts(this.id, cancel))
-    return infos.map((info: CodeContextInfo) => new CodeContext(this.client, this.id, info.id, info.language || 'python'))
+    const { signal } = checked(callOptions, options, "listCodeContexts");
+    const infos = await call(signal, (cancel) => this.client.native.listCodeContexts(this.id, cancel));
+    return infos.map((info: CodeContextInfo) => new CodeContext(this.client, this.id, info.id, info.language || "python"));
   }
 
   /** Ends the sandbox and deletes what belongs to it. No error if it is gone already. */
   async kill(options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, 'kill')
+    const { signal } = checked(callOptions, options, "kill");
     try {
-      await call(signal, (cancel) => this.client.native.deleteSandbox(this.id, cancel))
+      await call(signal, (cancel) => this.client.native.deleteSandbox(this.id, cancel));
     } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error
+      if (!(error instanceof NotFoundError)) throw error;
     }
-    this.#info = { ...this.#info, status: 'deleted' }
+    this.#info = { ...this.#info, status: "deleted" };
   }
 
   /** TTL, persistence and idle time. */
   async lifecycle(options?: CallOptions): Promise<LifecycleInfo> {
-    const { signal } = checked(callOptions, options, 'lifecycle')
-    return call(signal, (cancel) => this.client.native.lifecycle(this.id, cancel))
+    const { signal } = checked(callOptions, options, "lifecycle");
+    return call(signal, (cancel) => this.client.native.lifecycle(this.id, cancel));
   }
 
   /** Sets the idle time after which the sandbox is deleted, in seconds. */
   async setTtl(seconds: number, options?: CallOptions): Promise<LifecycleInfo> {
-    const { signal } = checked(callOptions, options, 'setTtl')
-    if (!Number.isInteger(seconds) || seconds < 0) throw wrongTtl(seconds)
-    return call(signal, (cancel) => this.client.native.updateLifecycle(this.id, { ttl_seconds: seconds }, cancel))
+    const { signal } = checked(callOptions, options, "setTtl");
+    if (!Number.isInteger(seconds) || seconds < 0) throw wrongTtl(seconds);
+    return call(signal, (cancel) => this.client.native.updateLifecycle(this.id, { ttl_seconds: seconds }, cancel));
   }
 
   /** Sets whether the sandbox outlives its idle time and `await using`. */
   async setPersistent(persistent: boolean, options?: CallOptions): Promise<LifecycleInfo> {
-    const { signal } = checked(callOptions, options, 'setPersistent')
-    if (typeof persistent !== 'boolean') throw new InvalidOptionError('setPersistent: must be true or false')
-    const lifecycle = await call(signal, (cancel) => this.client.native.updateLifecycle(this.id, { persistent }, cancel))
-    this.#info = { ...this.#info, persistent }
-    return lifecycle
+    const { signal } = checked(callOptions, options, "setPersistent");
+    if (typeof persistent !== "boolean") throw new InvalidOptionError("setPersistent: must be true or false");
+    const lifecycle = await call(signal, (cancel) => this.client.native.updateLifecycle(this.id, { persistent }, cancel));
+    this.#info = { ...this.#info, persistent };
+    return lifecycle;
   }
 
   /** Ends the sandbox at the end of an `await using` block, unless it is persistent. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#info.persistent) await this.kill()
+    if (!this.#info.persistent) await this.kill();
   }
 }
 
 function wrongTtl(seconds: unknown): InvalidOptionError {
-  return new InvalidOptionError(`setTtl: must be a whole number of seconds, not negative: \`${String(seconds)}\``)
+  return new InvalidOptionError(`setTtl: must be a whole number of seconds, not negative: \`${String(seconds)}\``);
 }
 
 function normalized(language: string): string {
-  return language === 'py' || language === 'python3' ? 'python' : language
+  return language === "py" || language === "python3" ? "python" : language;
 }
 
 function defined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,17 +1,17 @@
 /**
  * `client.sandboxes`.
  */
-import { call } from './call.js'
-import type { CallOptions } from './call-options.js'
-import type { Client } from './client.js'
-import { callOptions, checked, checkedText, createOptions } from './options.js'
-import { Sandbox, type SandboxCreateOptions } from './sandbox.js'
-import type { CreateSandbox, VolumeAttachment } from './wire/index.js'
+import { call } from "./call.js";
+import type { CallOptions } from "./call-options.js";
+import type { Client } from "./client.js";
+import { callOptions, checked, checkedText, createOptions } from "./options.js";
+import { Sandbox, type SandboxCreateOptions } from "./sandbox.js";
+import type { CreateSandbox, VolumeAttachment } from "./wire/index.js";
 
 /** Template that is used when none is named. */
-const DEFAULT_TEMPLATE = 'code-interpreter'
+const DEFAULT_TEMPLATE = "code-interpreter";
 
-let warned = false
+let warned = false;
 
 /** Sandboxes of one client. */
 export class SandboxNamespace {
@@ -19,24 +19,24 @@ export class SandboxNamespace {
 
   /** See {@link Sandbox.create}. */
   async create(options?: SandboxCreateOptions): Promise<Sandbox> {
-    const { signal, ...rest } = checked(createOptions, options, 'Sandbox.create')
-    const request = requestOf(rest)
-    const info = await call(signal, (cancel) => this.client.native.createSandbox(request, cancel))
-    return Sandbox.fromInfo(request.persistent ? { persistent: true, ...info } : info, this.client)
+    const { signal, ...rest } = checked(createOptions, options, "Sandbox.create");
+    const request = requestOf(rest);
+    const info = await call(signal, (cancel) => this.client.native.createSandbox(request, cancel));
+    return Sandbox.fromInfo(request.persistent ? { persistent: true, ...info } : info, this.client);
   }
 
   /** See {@link Sandbox.list}. */
   async list(options?: CallOptions): Promise<Sandbox[]> {
-    const { signal } = checked(callOptions, options, 'Sandbox.list')
-    const infos = await call(signal, (cancel) => this.client.native.listSandboxes(cancel))
-    return infos.map((info) => Sandbox.fromInfo(info, this.client))
+    const { signal } = checked(callOptions, options, "Sandbox.list");
+    const infos = await call(signal, (cancel) => this.client.native.listSandboxes(cancel));
+    return infos.map((info) => Sandbox.fromInfo(info, this.client));
   }
 
   /** See {@link Sandbox.get}. */
   async get(id: string, options?: CallOptions): Promise<Sandbox> {
-    const { signal } = checked(callOptions, options, 'Sandbox.get')
-    checkedText(id, 'a sandbox id')
-    return Sandbox.fromInfo(await call(signal, (cancel) => this.client.native.getSandbox(id, cancel)), this.client)
+    const { signal } = checked(callOptions, options, "Sandbox.get");
+    checkedText(id, "a sandbox id");
+    return Sandbox.fromInfo(await call(signal, (cancel) => this.client.native.getSandbox(id, cancel)), this.client);
   }
 
   /**
@@ -45,22 +45,22 @@ export class SandboxNamespace {
    * @throws {NotFoundError} if there is none with this id.
    */
   async delete(id: string, options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, 'sandboxes.delete')
-    checkedText(id, 'a sandbox id')
-    await call(signal, (cancel) => this.client.native.deleteSandbox(id, cancel))
+    const { signal } = checked(callOptions, options, "sandboxes.delete");
+    checkedText(id, "a sandbox id");
+    await call(signal, (cancel) => this.client.native.deleteSandbox(id, cancel));
   }
 }
 
-type CheckedOptions = ReturnType<typeof createOptions.parse>
+type CheckedOptions = ReturnType<typeof createOptions.parse>;
 
 /** The spelling with an underscore comes first where both are given, as in 0.9.0. */
-function requestOf(options: Omit<CheckedOptions, 'signal'>): CreateSandbox {
+function requestOf(options: Omit<CheckedOptions, "signal">): CreateSandbox {
   if (!warned && (options.cpu ?? options.memoryMb ?? options.memory_mb) !== undefined) {
-    warned = true
-    console.warn('@pandastack/sdk: `cpu` and `memoryMb` have no effect: the template decides')
+    warned = true;
+    console.warn("@pandastack/sdk: `cpu` and `memoryMb` have no effect: the template decides");
   }
-  const fromSnapshot = options.from_snapshot ?? options.fromSnapshot
-  const ttl = options.ttl_seconds ?? options.ttlSeconds
+  const fromSnapshot = options.from_snapshot ?? options.fromSnapshot;
+  const ttl = options.ttl_seconds ?? options.ttlSeconds;
   return {
     template: options.template ?? DEFAULT_TEMPLATE,
     ...(fromSnapshot === undefined ? {} : { from_snapshot: fromSnapshot }),
@@ -68,10 +68,10 @@ function requestOf(options: Omit<CheckedOptions, 'signal'>): CreateSandbox {
     ...(options.persistent === undefined ? {} : { persistent: options.persistent }),
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
     ...(options.volumes === undefined ? {} : { volumes: options.volumes.map(attachment) }),
-  }
+  };
 }
 
-function attachment(volume: NonNullable<CheckedOptions['volumes']>[number]): VolumeAttachment {
-  const readOnly = volume.read_only ?? volume.readOnly
-  return { name: volume.name, ...(readOnly === undefined ? {} : { read_only: readOnly }) }
+function attachment(volume: NonNullable<CheckedOptions["volumes"]>[number]): VolumeAttachment {
+  const readOnly = volume.read_only ?? volume.readOnly;
+  return { name: volume.name, ...(readOnly === undefined ? {} : { read_only: readOnly }) };
 }

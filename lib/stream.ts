@@ -3,17 +3,17 @@
  *
  * @internal
  */
-import { aborted, throwIfAborted, translated } from './call.js'
+import { aborted, throwIfAborted, translated } from "./call.js";
 
 /** Most events of a batch. */
-const BATCH = 64
+const BATCH = 64;
 
 /** A stream of the addon. */
 export interface NativeStream<E> {
   /** The next events; an empty array at the end. */
-  nextBatch(limit: number): Promise<E[]>
+  nextBatch(limit: number): Promise<E[]>;
   /** Closes the connection. */
-  close(): void
+  close(): void;
 }
 
 /**
@@ -25,27 +25,27 @@ export async function eachEvent<E>(
   signal: AbortSignal | undefined,
   handle: (event: E) => unknown,
 ): Promise<void> {
-  const abort = () => stream.close()
-  signal?.addEventListener('abort', abort, { once: true })
+  const abort = () => stream.close();
+  signal?.addEventListener("abort", abort, { once: true });
   try {
-    throwIfAborted(signal)
+    throwIfAborted(signal);
     for (let batch = await next(stream, signal); batch.length > 0; batch = await next(stream, signal)) {
       for (const event of batch) {
-        const handled = handle(event)
-        if (handled !== undefined) await handled
-        throwIfAborted(signal)
+        const handled = handle(event);
+        if (handled !== undefined) await handled;
+        throwIfAborted(signal);
       }
     }
   } finally {
-    signal?.removeEventListener('abort', abort)
-    stream.close()
+    signal?.removeEventListener("abort", abort);
+    stream.close();
   }
 }
 
 async function next<E>(stream: NativeStream<E>, signal: AbortSignal | undefined): Promise<E[]> {
   try {
-    return await stream.nextBatch(BATCH)
+    return await stream.nextBatch(BATCH);
   } catch (error) {
-    throw signal?.aborted ? aborted(signal) : translated(error)
+    throw signal?.aborted ? aborted(signal) : translated(error);
   }
 }

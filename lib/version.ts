@@ -1,2 +1,2 @@
 /** Version of this package. @internal */
-export const VERSION: string = require('../package.json').version
+export const VERSION: string = require("../package.json").version;

@@ -1,20 +1,20 @@
 // Writes the ESM face of every entry point of package.json: there is one implementation, in CommonJS, so that classes are the same
 // whichever way the package is loaded.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
 
 for (const entry of Object.values(exports)) {
-  const script = entry.require?.default
-  if (!script || !existsSync(root + script)) continue
-  const name = basename(script, '.js')
-  const hasDefault = /exports(\.default = |, "default")/.test(readFileSync(root + script, 'utf8'))
-  const face = `export * from './${name}.js'\n`
-  const types = hasDefault ? `${face}export { default } from './${name}.js'\n` : face
-  const code = hasDefault ? `${face}import implementation from './${name}.js'\nexport default implementation.default\n` : face
-  writeFileSync(root + script.replace(/\.js$/, '.mjs'), code)
-  writeFileSync(root + script.replace(/\.js$/, '.d.mts'), types)
+  const script = entry.require?.default;
+  if (!script || !existsSync(root + script)) continue;
+  const name = basename(script, ".js");
+  const hasDefault = /exports(\.default = |, "default")/.test(readFileSync(root + script, "utf8"));
+  const face = `export * from './${name}.js'\n`;
+  const types = hasDefault ? `${face}export { default } from './${name}.js'\n` : face;
+  const code = hasDefault ? `${face}import implementation from './${name}.js'\nexport default implementation.default\n` : face;
+  writeFileSync(root + script.replace(/\.js$/, ".mjs"), code);
+  writeFileSync(root + script.replace(/\.js$/, ".d.mts"), types);
 }

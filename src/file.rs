@@ -33,7 +33,7 @@ pub(crate) fn pinned(bytes: Uint8Array) -> Bytes {
 
 /// A file that is being read.
 #[napi]
-pub struct NativeFileDownload(Arc<Mutex<FileDownload>>);
+pub struct NativeFileDownload(Arc<Mutex<Option<FileDownload>>>);
 
 #[napi]
 impl NativeFileDownload {
@@ -46,9 +46,18 @@ impl NativeFileDownload {
     ) -> napi::Result<PromiseRaw<'env, Outcome<Option<Buffer>>>> {
         let download = self.0.clone();
         run(env, cancel, async move {
-            let chunk = download.lock().await.next_chunk().await?;
-            Ok(chunk.map(|chunk| Vec::from(chunk).into()))
+            let mut download = download.lock().await;
+            let Some(download) = download.as_mut() else { return Ok(None) };
+            Ok(download.next_chunk().await?.map(|chunk| Vec::from(chunk).into()))
         })
+    }
+
+    /// Closes the connection.
+    #[napi]
+    pub fn close(&self) {
+        if let Ok(mut download) = self.0.try_lock() {
+            *download = None;
+        }
     }
 }
 
@@ -134,7 +143,7 @@ impl NativeClient {
     ) -> napi::Result<PromiseRaw<'env, Outcome<NativeFileDownload>>> {
         let client = self.client.clone();
         run(env, cancel, async move {
-            Ok(NativeFileDownload(Arc::new(Mutex::new(client.download_file(&sandbox, &path).await?))))
+            Ok(NativeFileDownload(Arc::new(Mutex::new(Some(client.download_file(&sandbox, &path).await?)))))
         })
     }
 
