@@ -9,7 +9,7 @@ use super::hash::{hash_fields, hash_file};
 use super::image::{Additions, build_image, verify_erofs};
 use super::metadata::{measure, sync};
 use super::step::Steps;
-use super::store::{base_folder, check_name, remove_leftovers, set_name, template_folder, work_folder};
+use super::store::{base_folder, check_name, prune_bases, remove_leftovers, set_name, template_folder, work_folder};
 use super::{Definition, Template, TemplateError, WarmUp, bake, clean_bake, cpu_features, host, kernels};
 use crate::home::{Home, create_private};
 use crate::runsc::{FoundRunsc, SandboxSpec};
@@ -78,7 +78,9 @@ pub async fn build(
         remove(&work)?;
         finish(home, options.runsc, &origin, warm_up, progress).await
     };
-    or_remove(&folder, made.await)
+    let template = or_remove(&folder, made.await)?;
+    prune_bases(home)?;
+    Ok(template)
 }
 
 /// Makes a template from the root image of another home; needs no root. The image is linked if it can be, else copied.

@@ -40,28 +40,38 @@ pub fn list(home: &Home) -> Result<Vec<Template>, TemplateError> {
     found.iter().map(|name| find(home, name)).filter(|found| !matches!(found, Err(TemplateError::Unknown(_)))).collect()
 }
 
-/// Deletes templates that neither have a name nor are in `keep` (ids in use by sandboxes or snapshots), and bases that no template came from.
-/// Gives the ids of what was deleted.
+/// Deletes templates that neither have a name nor are in `keep` (ids in use by sandboxes or snapshots), and bases that no template with a name
+/// came from. Gives the ids of the deleted templates.
 ///
 /// # Errors
 /// If a folder cannot be read or deleted.
 pub fn prune(home: &Home, keep: &BTreeSet<String>) -> Result<Vec<String>, TemplateError> {
     let named = list(home)?;
     let mut deleted = Vec::new();
-    for entry in entries(&home.templates())? {
-        let used = match entry.strip_prefix(BASE_PREFIX) {
-            Some(base) => named.iter().any(|template| template.base_id == base),
-            None => keep.contains(&entry) || named.iter().any(|template| template.id == entry),
-        };
-        let folder = home.templates().join(&entry);
-        if !used && !entry.starts_with(WORK_PREFIX) && !entry.starts_with('.') && folder != names(home) {
-            // Without its metadata a half-deleted folder is no template any more.
+    for id in entries(&home.templates())? {
+        let folder = template_folder(home, &id);
+        let used = keep.contains(&id) || named.iter().any(|template| template.id == id);
+        if !used && folder.join("template.json").exists() {
+            // A folder without its metadata is no template any more, also if it is deleted only half.
             remove(&folder.join("template.json"))?;
             remove(&folder)?;
-            deleted.push(entry);
+            deleted.push(id);
         }
     }
+    prune_bases(home)?;
     Ok(deleted)
+}
+
+/// Deletes bases that no template with a name came from; nothing needs them but the next build.
+pub(crate) fn prune_bases(home: &Home) -> Result<(), TemplateError> {
+    let named = list(home)?;
+    for entry in entries(&home.templates())? {
+        let base = entry.strip_prefix(BASE_PREFIX);
+        if base.is_some_and(|base| named.iter().all(|template| template.base_id != base)) {
+            remove(&home.templates().join(&entry))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes what a failed or killed build left. The caller holds the lock.
@@ -182,9 +192,10 @@ mod tests {
         fs::create_dir_all(base_folder(&home, "stale")).unwrap();
 
         assert_eq!(find(&home, "code-interpreter").unwrap().id, "new");
-        let mut deleted = prune(&home, &BTreeSet::from(["used".to_owned()])).unwrap();
-        deleted.sort();
-        assert_eq!(deleted, ["base-stale", "old"]);
+        fs::create_dir_all(home.templates().join("work-1")).unwrap();
+        let deleted = prune(&home, &BTreeSet::from(["used".to_owned()])).unwrap();
+        assert_eq!(deleted, ["old"]);
+        assert!(!base_folder(&home, "stale").exists() && home.templates().join("work-1").exists());
         assert!(
             !old.folder.exists() && used.folder.exists() && new.folder.exists() && base_folder(&home, "base").exists()
         );
