@@ -81,7 +81,7 @@ export class PandaStackError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== "object" || value === null) return false;
     const names: unknown = (value as Record<symbol, unknown>)[brand];
-    if (this.prototype.isPrototypeOf(value)) return true;
+    if (Object.prototype.isPrototypeOf.call(this.prototype, value)) return true;
     return Array.isArray(names) && names.includes(this.name) && isOurs(this);
   }
 }

@@ -8,6 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
+const classes: Record<string, unknown> = { ...sdk };
 const GET = "GET /v1/sandboxes/sb";
 const text =
   (body: string, status: number): Reply =>
@@ -42,7 +43,7 @@ test.each([
     method: "GET",
     body: expect.stringContaining("why"),
   });
-  for (const parent of [name, ...parents, "PandaStackError"]) expect(error).toBeInstanceOf(sdk[parent as "PandaStackError"]);
+  for (const parent of [name, ...parents, "PandaStackError"]) expect(error).toBeInstanceOf(classes[parent] as typeof Error);
   expect(error).toBeInstanceOf(Error);
   expect(error.response).toMatchObject({ status });
   expect(await error.response.json()).toMatchObject({ error: "why" });
@@ -73,9 +74,10 @@ test.each([
   ["another shape", (response) => response.end("[1]")],
   [
     "half an answer",
-    (response) => (
-      response.writeHead(200, { "content-length": "100" }), response.write("{"), setTimeout(() => response.destroy(), 20)
-    ),
+    (response) => {
+      response.writeHead(200, { "content-length": "100" }).write("{");
+      setTimeout(() => response.destroy(), 20);
+    },
   ],
 ] as [string, Reply][])("%s in a good answer is an error", async (_, reply) => {
   server.on(GET, reply);
