@@ -41,6 +41,7 @@ class Cell:
             try:
                 interrupts.begin()
                 error = self._execute()
+                self._outbox.is_ending = True
                 error = self._show_figures(error)
                 self._kernel.streams.flush()
             finally:
@@ -143,7 +144,7 @@ def _exit_code(error: BaseException | None) -> int:
     if not isinstance(error, SystemExit):
         return 1
     if error.code is None or isinstance(error.code, int):
-        return (error.code or 0) & 0xFF
+        return int(error.code or 0) & 0xFF
     print(error.code, file=sys.stderr)
     return 1
 

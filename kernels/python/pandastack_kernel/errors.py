@@ -9,12 +9,12 @@ from IPython.core.error import UsageError
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _HIDDEN_FILES = ("interactiveshell.py", "async_helpers.py", "displayhook.py", "compilerop.py", "formatters.py")
 _MAX_FRAMES = 100
-_MAX_VALUE_CHARACTERS = 1 << 20
+_MAX_CHARACTERS = 1 << 20
 
 
 def describe(error: BaseException, cell_name: str) -> dict:
     """The fields `name`, `value`, `traceback`, `text` and `line` of an error message."""
-    name = type(error).__name__
+    name = str(type(error).__name__)
     value = _value(error)
     chunks = _chunks(error, name, value)
     fields = {"name": name, "value": value, "traceback": chunks, "text": "".join(chunks).rstrip("\n")}
@@ -34,10 +34,14 @@ def _value(error: BaseException) -> str:
         value = str(error)
     except BaseException:
         return "<exception str() failed>"
-    if len(value) <= _MAX_VALUE_CHARACTERS:
-        return value
-    half = _MAX_VALUE_CHARACTERS // 2
-    return f"{value[:half]}… {len(value) - 2 * half} characters left out …{value[-half:]}"
+    return _shortened_text(value)
+
+
+def _shortened_text(text: str) -> str:
+    if len(text) <= _MAX_CHARACTERS:
+        return text
+    half = _MAX_CHARACTERS // 2
+    return f"{text[:half]}… {len(text) - 2 * half} characters left out …{text[-half:]}"
 
 
 def _chunks(error: BaseException, name: str, value: str) -> list[str]:
@@ -46,7 +50,7 @@ def _chunks(error: BaseException, name: str, value: str) -> list[str]:
     try:
         summary = traceback.TracebackException.from_exception(error, compact=True)
         _hide_frames(summary, set())
-        return list(summary.format())
+        return [_shortened_text(chunk) for chunk in summary.format()]
     except Exception:
         return [f"{name}: {value}\n"]
 
@@ -86,7 +90,7 @@ def _shortened(frames: list) -> list:
 
 def _line(error: BaseException, cell_name: str) -> int | None:
     if isinstance(error, SyntaxError) and error.filename == cell_name:
-        return error.lineno
+        return error.lineno if isinstance(error.lineno, int) and error.lineno > 0 else None
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == cell_name:

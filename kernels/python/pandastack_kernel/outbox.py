@@ -9,7 +9,10 @@ from .streams import Streams
 
 
 class Outbox:
-    """Sends the messages of one cell. The main result waits for the end of the cell, to be sent with it in one go."""
+    """Sends the messages of one cell.
+
+    The main result, and all results once the cell `is_ending`, wait to be sent in one go with its end.
+    """
 
     def __init__(self, cell_id, channel: Channel, streams: Streams, interrupts: Interrupts):
         self._cell_id = cell_id
@@ -20,20 +23,21 @@ class Outbox:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self.has_main = False
+        self.is_ending = False
 
     def result(self, data: dict[str, str], is_main: bool, display_id: str | None, update: bool) -> None:
         """One displayed object; `data` maps MIME types to strings."""
-        message = {"type": "result", "id": self._cell_id, "data": data, "is_main": is_main, "update": update}
+        message = {"type": "result", "id": self._cell_id, "data": data, "is_main": is_main, "update": bool(update)}
         if display_id is not None:
-            message["display_id"] = display_id
+            message["display_id"] = str(display_id)
         self.has_main |= is_main
         self.add(message)
-        if not is_main:
+        if not is_main and not self.is_ending:
             self.flush()
 
     def clear_output(self, wait: bool) -> None:
         """Asks the reader to forget the results so far."""
-        self.add({"type": "clear_output", "id": self._cell_id, "wait": wait})
+        self.add({"type": "clear_output", "id": self._cell_id, "wait": bool(wait)})
         self.flush()
 
     def add(self, message: dict) -> None:

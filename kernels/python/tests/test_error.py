@@ -112,3 +112,34 @@ def test_input_is_refused_at_once(kernel):
         assert error["name"] == "EOFError" and "variable" in error["value"]
     assert kernel.run("import sys; sys.stdin.read()").text == "''"
     assert kernel.run("!cat").status == "ok"
+
+
+def test_huge_error_is_shortened_visibly(kernel):
+    error = kernel.run("raise ValueError('x' * 150_000_000)").error
+    assert len(error["value"]) < 2_000_000 and len(error["text"]) < 3_000_000
+    assert "characters left out" in error["text"] and error["text"].endswith("x")
+    assert kernel.run("1").text == "1"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise SyntaxError('x', ('<cell 1>', -5, 1, 't'))",
+        "raise SyntaxError('x', ('<cell 1>', 'abc', 1, 't'))",
+        "class M(type):\n    __name__ = property(lambda cls: 5)\nclass E(Exception, metaclass=M): pass\nraise E('x')",
+        "e = ValueError(); e.__context__ = e2 = KeyError(); e2.__context__ = e\nraise e",
+        "e = ValueError('x'); e.add_note('note'); e.__notes__.append(5)\nraise e",
+    ],
+)
+def test_odd_exceptions_keep_the_types_of_the_protocol(kernel, code):
+    error = kernel.run(code).error
+    assert all(type(error[name]) is str for name in ("name", "value", "text"))
+    assert error.get("line", 1) >= 1
+
+
+def test_debuggers_end_at_once(kernel):
+    kernel.run("def f(): 1/0\ntry: f()\nexcept Exception: pass")
+    assert kernel.run("breakpoint()\n1").status in ("ok", "error")
+    kernel.run("f()")
+    assert kernel.run("%debug").status == "ok"
+    assert kernel.run("1").text == "1"

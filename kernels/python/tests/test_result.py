@@ -143,3 +143,15 @@ def test_results_of_threads_are_all_sent(kernel):
     )
     shown = sorted(int(result["data"]["text/plain"]) for result in execution.results)
     assert shown == sorted(n * 100 + i for n in range(4) for i in range(50))
+
+
+def test_odd_display_arguments_keep_the_types_of_the_protocol(kernel):
+    execution = kernel.run(
+        "from IPython.display import *\nfrom IPython import get_ipython\n"
+        "get_ipython().display_pub.publish({'text/plain': 'a', 5: 6, 'text/html': None}, transient={'display_id': 7}, update=1)\n"
+        "clear_output(wait=3)"
+    )
+    message = execution.results[0]
+    assert message["data"] == {"text/plain": "a", "5": "6"}
+    assert (message["display_id"], message["update"]) == ("7", True)
+    assert execution.events[1][1]["wait"] is True

@@ -192,3 +192,13 @@ def test_renderer_of_plotly_ends_before_a_checkpoint(kernel):
     assert kernel.control.receive() == {"type": "quiesced"}
     assert kernel.run(count).text == "0"
     assert "image/png" in kernel.run("go.Figure(go.Bar(y=[1]))").results[0]["data"]
+
+
+def test_reset_and_autoreload(kernel):
+    kernel.run("x = 1")
+    assert kernel.run("%reset -f").status == "ok"
+    assert kernel.run("x").error["name"] == "NameError"
+    assert kernel.run("2").text == "2" and kernel.run("exit(4)").exit_code == 4
+    kernel.run("%load_ext autoreload\n%autoreload 2\nopen('m.py', 'w').write('v = 1')\nimport m")
+    kernel.run("import os; open('m.py', 'w').write('v = 22'); os.utime('m.py', (1, 2_000_000_000))")
+    assert kernel.run("m.v").text == "22"
