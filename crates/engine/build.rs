@@ -7,13 +7,13 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let package = manifest.join("../../kernels/python/pandastack_kernel");
-    println!("cargo:rerun-if-changed={}", package.display());
-
     let mut sources = Vec::new();
     collect_sources(&package, &mut sources)?;
     sources.sort();
     let mut table = String::from("&[\n");
     for source in &sources {
+        // Not the folder: Python's caches in it change with every run of the kernel's tests.
+        println!("cargo:rerun-if-changed={}", source.display());
         let name = source.strip_prefix(&package).unwrap_or(source);
         let _ = writeln!(table, "    ({:?}, include_bytes!({:?})),", Path::new("pandastack_kernel").join(name), source);
     }

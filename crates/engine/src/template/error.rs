@@ -36,7 +36,7 @@ pub enum TemplateError {
     },
     /// The build needs root.
     #[error(
-        "building a template needs root for: {commands}; run `sudo pandastack template build`, or `pandastack template import PATH` with the rootfs.erofs of another home"
+        "building a template needs root for: {commands}; run `pandastack engine setup` as root, then here `pandastack template import PATH` with a copy of its rootfs.erofs"
     )]
     NeedsRoot {
         /// The commands.

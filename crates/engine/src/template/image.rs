@@ -1,12 +1,13 @@
 //! The root image: the base with the guest agent, the kernels and the host's certificates.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::base::{BUNDLE_PATH, in_root, remove};
-use super::step::Steps;
+use super::step::{Steps, base_environment};
 use super::{TemplateError, certificates, kernels};
 use crate::runsc::{GUEST_PATH, KERNELS_PATH};
 
@@ -43,22 +44,13 @@ pub(crate) async fn build_image(
 ) -> Result<(), TemplateError> {
     let rootfs = work.join("rootfs");
     // Hard links: files are replaced, never written to, so the base stays as it is.
-    steps.plain("copying the base", &["cp".as_ref(), "-al".as_ref(), base.as_os_str(), rootfs.as_os_str()]).await?;
+    let copy = ["cp".as_ref(), "-al".as_ref(), base.as_os_str(), rootfs.as_os_str()];
+    steps.fenced("copying the base", &copy, &base_environment()).await?;
     add(&rootfs, additions)?;
     in_root(&rootfs, &["python3", "-m", "compileall", "-q", KERNELS_PATH], &[], steps, "compiling the kernels").await?;
-    steps
-        .plain(
-            "packing the image",
-            &[
-                "mkfs.erofs".as_ref(),
-                "--quiet".as_ref(),
-                "-Enoinline_data".as_ref(),
-                "--all-root".as_ref(),
-                image.as_os_str(),
-                rootfs.as_os_str(),
-            ],
-        )
-        .await?;
+    let options = ["mkfs.erofs", "--quiet", "-Enoinline_data", "--all-root"].map(OsStr::new);
+    let pack = [&options[..], &[image.as_os_str(), rootfs.as_os_str()]].concat();
+    steps.fenced("packing the image", &pack, &base_environment()).await?;
     verify_erofs(image)
 }
 

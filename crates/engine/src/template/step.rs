@@ -50,14 +50,6 @@ impl Steps {
         self.run(step, fenced).await
     }
 
-    /// Runs a command.
-    pub(crate) async fn plain(&self, step: &'static str, command: &[&OsStr]) -> Result<(), TemplateError> {
-        let [program, arguments @ ..] = command else { return Ok(()) };
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(base_environment());
-        self.run(step, command).await
-    }
-
     async fn run(&self, step: &'static str, mut command: Command) -> Result<(), TemplateError> {
         let open = || {
             OpenOptions::new()
@@ -101,25 +93,22 @@ fn tail(log: &Path, start: u64) -> String {
 mod tests {
     use super::*;
 
-    fn words<'a>(command: &'a [&'a str]) -> Vec<&'a OsStr> {
-        command.iter().map(OsStr::new).collect()
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
     }
 
     #[tokio::test]
     async fn a_failed_step_shows_its_own_last_lines() {
         let folder = tempfile::tempdir().unwrap();
         let steps = Steps::new(folder.path().join("log"));
-        steps.plain("first", &words(&["echo", "earlier"])).await.unwrap();
-        let error = steps
-            .plain("making it", &words(&["sh", "-c", "seq 9; echo broken >&2; exit 3"]))
-            .await
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("making it: exit status: 3: 6 | 7 | 8 | 9 | broken") && error.contains("/log`"),
-            "{error}"
-        );
-        let error = steps.plain("starting", &words(&["/nowhere/command"])).await.unwrap_err().to_string();
+        steps.run("first", shell("echo earlier")).await.unwrap();
+        let failing = shell("seq 9; echo broken >&2; exit 3");
+        let error = steps.run("making it", failing).await.unwrap_err().to_string();
+        assert!(error.contains("making it: exit status: 3: 6 | 7 | 8 | 9 | broken"), "{error}");
+        assert!(error.contains("/log`"), "{error}");
+        let error = steps.run("starting", Command::new("/nowhere/command")).await.unwrap_err().to_string();
         assert!(error.contains("starting: cannot start"), "{error}");
     }
 
@@ -140,8 +129,7 @@ mod tests {
             folder.path().join("seen").display(),
             marker.display()
         );
-        let words_of_command = ["sh", "-c", &script];
-        let command = words(&words_of_command);
+        let command = ["sh", "-c", &script].map(OsStr::new);
         let environment = base_environment();
         tokio::select! {
             outcome = steps.fenced("waiting", &command, &environment) => panic!("ended: {outcome:?}"),
