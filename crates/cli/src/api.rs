@@ -8,7 +8,12 @@ use crate::error::{CliError, Result};
 
 /// The server that was chosen: by `--api`, the environment or the configuration file.
 pub(crate) fn client(server: &ServerArguments) -> Result<Client> {
-    let options = ClientOptions { api_url: server.api.clone(), binary: std::env::current_exe().ok(), user_agent: Some(user_agent()), ..ClientOptions::default() };
+    let options = ClientOptions {
+        api_url: server.api.clone(),
+        binary: std::env::current_exe().ok(),
+        user_agent: Some(user_agent()),
+        ..ClientOptions::default()
+    };
     Ok(Client::new(options)?)
 }
 
@@ -18,7 +23,11 @@ pub(crate) fn running_engine() -> Result<Option<Client>> {
     if std::os::unix::net::UnixStream::connect(&socket).is_err() {
         return Ok(None);
     }
-    let options = ClientOptions { api_url: Some(format!("unix:{}", socket.display())), user_agent: Some(user_agent()), ..ClientOptions::default() };
+    let options = ClientOptions {
+        api_url: Some(format!("unix:{}", socket.display())),
+        user_agent: Some(user_agent()),
+        ..ClientOptions::default()
+    };
     Ok(Some(Client::new(options)?))
 }
 

@@ -67,7 +67,11 @@ pub(crate) enum EngineCommand {
     /// Install what the engine lacks and build the default template
     Setup,
     /// Tell what the engine needs and what is missing
-    Doctor,
+    Doctor {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Tell whether the engine runs and what it does
     Status {
         /// As JSON
@@ -218,7 +222,9 @@ mod tests {
 
     #[test]
     fn a_command_keeps_its_own_options() {
-        let Command::Sandbox(SandboxCommand::Exec(exec)) = Arguments::parse_from(["pandastack", "sandbox", "exec", "id", "--timeout", "1.5", "ls", "-l", "--", "x"]).command
+        let Command::Sandbox(SandboxCommand::Exec(exec)) =
+            Arguments::parse_from(["pandastack", "sandbox", "exec", "id", "--timeout", "1.5", "ls", "-l", "--", "x"])
+                .command
         else {
             panic!("not an exec");
         };

@@ -33,7 +33,9 @@ impl From<pandastack_client::Error> for CliError {
     fn from(error: pandastack_client::Error) -> Self {
         let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
         let hint = match error.code() {
-            ErrorCode::Auth if error.status().is_some() => Some("make a key with `pandastack token create` and set PANDASTACK_API_KEY"),
+            ErrorCode::Auth if error.status().is_some() => {
+                Some("make a key with `pandastack token create` and set PANDASTACK_API_KEY")
+            }
             ErrorCode::Engine => Some("`pandastack engine doctor` tells what is missing"),
             ErrorCode::Network => Some("check PANDASTACK_API; `PANDASTACK_API=local` runs sandboxes on this machine"),
             _ => None,
@@ -66,6 +68,10 @@ impl From<pandastack_engine::server::ServeError> for CliError {
         use pandastack_engine::server::ServeError;
         let running = matches!(error, ServeError::Engine(EngineError::AlreadyRunning(_)));
         let error = Self::new(error);
-        if running { error.with_hint("`pandastack engine status` shows it, `pandastack engine stop` ends it") } else { error }
+        if running {
+            error.with_hint("`pandastack engine status` shows it, `pandastack engine stop` ends it")
+        } else {
+            error
+        }
     }
 }

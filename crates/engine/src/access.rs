@@ -44,14 +44,21 @@ pub fn check_listen(address: SocketAddr, remote: bool) -> Result<(), String> {
     if address.ip().is_loopback() || remote {
         return Ok(());
     }
-    Err(format!("not a loopback address: `{address}`; other machines could reach it: give --allow-remote if they are meant to"))
+    Err(format!(
+        "not a loopback address: `{address}`; other machines could reach it: give --allow-remote if they are meant to"
+    ))
 }
 
 /// Paths that tell nothing and need no key.
 const OPEN: [&str; 4] = ["/healthz", "/v1/healthz", "/version", "/v1/version"];
 
 /// Lets a request through, or refuses it.
-pub(crate) async fn check(State(state): State<AppState>, Extension(access): Extension<Access>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(
+    State(state): State<AppState>,
+    Extension(access): Extension<Access>,
+    request: Request,
+    next: Next,
+) -> Response {
     let Access::Tcp(tcp) = access else { return next.run(request).await };
     if let Err(refusal) = check_host(&tcp, &request) {
         return refusal.into_response();
@@ -76,7 +83,10 @@ fn check_host(access: &TcpAccess, request: &Request) -> Result<(), ApiError> {
     if is_own_host(access, &host) {
         return Ok(());
     }
-    let text = format!("host not allowed: `{}`; use a loopback address, or start the engine with --allow-host", excerpt(&host));
+    let text = format!(
+        "host not allowed: `{}`; use a loopback address, or start the engine with --allow-host",
+        excerpt(&host)
+    );
     Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, ErrorCode::Auth, text))
 }
 
@@ -97,12 +107,15 @@ fn token(headers: &HeaderMap, uri: &Uri) -> Result<String, ApiError> {
     if let Some(value) = headers.get(header::AUTHORIZATION) {
         let value = value.to_str().unwrap_or_default();
         return match value.split_once(' ') {
-            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() => Ok(token.trim().to_owned()),
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty() => {
+                Ok(token.trim().to_owned())
+            }
             _ => Err(ApiError::unauthorized("missing bearer token")),
         };
     }
     let query = uri.query().unwrap_or_default();
-    let found = url::form_urlencoded::parse(query.as_bytes()).find(|(key, token)| key == "access_token" && !token.is_empty());
+    let found =
+        url::form_urlencoded::parse(query.as_bytes()).find(|(key, token)| key == "access_token" && !token.is_empty());
     found.map(|(_, token)| token.into_owned()).ok_or_else(|| ApiError::unauthorized("missing bearer token"))
 }
 
@@ -116,7 +129,18 @@ mod tests {
         for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "127.9.9.9", "[::1]:80", "[::1]"] {
             assert!(is_own_host(&access, host), "{host}");
         }
-        for host in ["", "evil.example", "localhost.evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "0.0.0.0", "[::]", "a@localhost", "localhost, evil", "127.0.0.1:80:80"] {
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example:80",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "0.0.0.0",
+            "[::]",
+            "a@localhost",
+            "localhost, evil",
+            "127.0.0.1:80:80",
+        ] {
             assert!(!is_own_host(&access, host), "{host}");
         }
     }
@@ -144,7 +168,9 @@ mod tests {
         };
         assert_eq!(read(Some("bearer  pds_a "), "/"), Ok("pds_a".into()));
         assert_eq!(read(None, "/?a=b&access_token=pds_b"), Ok("pds_b".into()));
-        for (authorization, uri) in [(None, "/"), (None, "/?access_token="), (Some("Basic x"), "/?access_token=pds_b"), (Some("Bearer "), "/")] {
+        for (authorization, uri) in
+            [(None, "/"), (None, "/?access_token="), (Some("Basic x"), "/?access_token=pds_b"), (Some("Bearer "), "/")]
+        {
             assert_eq!(read(authorization, uri), Err("missing bearer token".into()));
         }
     }

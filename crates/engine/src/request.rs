@@ -1,14 +1,16 @@
 //! What is done for every request: an id, a line in the log, a count.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
 use pandastack_protocol::error::{ErrorBody, ErrorCode};
 
 use crate::router::AppState;
@@ -31,7 +33,7 @@ pub(crate) async fn track(State(state): State<AppState>, request: Request, next:
     }
     let ms = start.elapsed().as_millis();
     tracing::debug!(%method, path, status = response.status().as_u16(), ms, request_id = id, "request");
-    response.map(|body| hold(body, in_use))
+    response.map(|body| Body::new(HeldBody { body, _in_use: in_use }))
 }
 
 /// The client's id, if it is short and harmless, else a new one.
@@ -41,7 +43,9 @@ fn request_id(headers: &HeaderMap) -> String {
 }
 
 fn is_harmless(id: &str) -> bool {
-    !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'))
+    !id.is_empty()
+        && id.len() <= MAX_ID
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':'))
 }
 
 /// Every refusal has a JSON body with the request's id, also those that the HTTP library makes.
@@ -51,7 +55,9 @@ fn finish(mut response: Response, id: &str) -> Response {
         return response;
     }
     let body = response.extensions_mut().remove::<ErrorBody>();
-    let body = body.unwrap_or_else(|| ApiError::new(status, ErrorCode::BadRequest, status.canonical_reason().unwrap_or("refused").to_lowercase()).body);
+    let body = body.unwrap_or_else(|| {
+        *ApiError::new(status, ErrorCode::BadRequest, status.canonical_reason().unwrap_or("refused").to_lowercase()).body
+    });
     let json = Json(ErrorBody { request_id: Some(id.to_owned()), ..body });
     let mut finished = (status, json).into_response();
     for (name, value) in response.headers() {
@@ -62,12 +68,30 @@ fn finish(mut response: Response, id: &str) -> Response {
     finished
 }
 
-/// Keeps the count up until the body has ended.
-fn hold(body: Body, in_use: InUse) -> Body {
-    Body::new(body.map_frame(move |frame| {
-        let _ = &in_use;
-        frame
-    }))
+/// A body that counts as use of the engine until it has ended. Its length stays known.
+struct HeldBody {
+    body: Body,
+    _in_use: InUse,
+}
+
+impl HttpBody for HeldBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 #[cfg(test)]
@@ -76,7 +100,9 @@ mod tests {
 
     #[test]
     fn only_harmless_ids_are_echoed() {
-        let id = |value: &str| request_id(&HeaderMap::from_iter([(REQUEST_ID.clone(), HeaderValue::from_str(value).unwrap())]));
+        let id = |value: &str| {
+            request_id(&HeaderMap::from_iter([(REQUEST_ID.clone(), HeaderValue::from_str(value).unwrap())]))
+        };
         assert_eq!(id("abc-1_2.3:4"), "abc-1_2.3:4");
         for bad in ["", "a b", "a,b", "<x>", "x".repeat(65).as_str()] {
             let new = id(bad);

@@ -44,7 +44,12 @@ impl AppState {
 
 /// All routes, guarded by `access`.
 pub fn router(state: AppState, access: Access) -> Router {
-    let v1 = Router::new().merge(sandboxes()).merge(account()).merge(about()).route("/engine", get(engine::status)).route("/engine/stop", post(engine::stop));
+    let v1 = Router::new()
+        .merge(sandboxes())
+        .merge(account())
+        .merge(about())
+        .route("/engine", get(engine::status))
+        .route("/engine/stop", post(engine::stop));
     Router::new()
         .nest("/v1", v1)
         .merge(about())

@@ -67,7 +67,11 @@ pub struct Listening {
 ///
 /// # Errors
 /// If it cannot start; [`EngineError::AlreadyRunning`] if another daemon serves this home.
-pub async fn serve(mut config: EngineConfig, options: ServeOptions, ready: impl FnOnce(&Listening)) -> Result<(), ServeError> {
+pub async fn serve(
+    mut config: EngineConfig,
+    options: ServeOptions,
+    ready: impl FnOnce(&Listening),
+) -> Result<(), ServeError> {
     if let Some(address) = options.listen {
         access::check_listen(address, options.tcp.remote).map_err(ServeError::Setting)?;
     }
@@ -91,11 +95,19 @@ fn open_egress(dialer: Dialer) -> RunningHook {
     })
 }
 
-async fn serve_engine(engine: Engine, options: &ServeOptions, socket_path: PathBuf, ready: impl FnOnce(&Listening)) -> Result<Stop, ServeError> {
+async fn serve_engine(
+    engine: Engine,
+    options: &ServeOptions,
+    socket_path: PathBuf,
+    ready: impl FnOnce(&Listening),
+) -> Result<Stop, ServeError> {
     let (state, stopped) = AppState::new(engine);
-    let unix = socket::bind(&socket_path).map_err(|error| ServeError::Listen(socket_path.display().to_string(), error))?;
+    let unix =
+        socket::bind(&socket_path).map_err(|error| ServeError::Listen(socket_path.display().to_string(), error))?;
     let tcp = match options.listen {
-        Some(address) => Some(TcpListener::bind(address).await.map_err(|error| ServeError::Listen(address.to_string(), error))?),
+        Some(address) => {
+            Some(TcpListener::bind(address).await.map_err(|error| ServeError::Listen(address.to_string(), error))?)
+        }
         None => None,
     };
     let address = tcp.as_ref().and_then(|listener| listener.local_addr().ok());
@@ -103,7 +115,11 @@ async fn serve_engine(engine: Engine, options: &ServeOptions, socket_path: PathB
     let mut servers = JoinSet::new();
     servers.spawn(serve_unix(unix, router(state.clone(), Access::Socket), ended.clone()));
     if let Some(listener) = tcp {
-        servers.spawn(serve_tcp(listener, router(state.clone(), Access::Tcp(Arc::new(options.tcp.clone()))), ended.clone()));
+        servers.spawn(serve_tcp(
+            listener,
+            router(state.clone(), Access::Tcp(Arc::new(options.tcp.clone()))),
+            ended.clone(),
+        ));
     }
     ready(&Listening { socket: socket_path, tcp: address });
     let stop = wait_for_stop(&state, stopped, options.exit_when_idle).await?;
@@ -128,7 +144,11 @@ async fn serve_tcp(listener: TcpListener, router: Router, ended: CancellationTok
     }
 }
 
-async fn wait_for_stop(state: &AppState, mut stopped: watch::Receiver<Option<Stop>>, idle: Option<Duration>) -> Result<Stop, ServeError> {
+async fn wait_for_stop(
+    state: &AppState,
+    mut stopped: watch::Receiver<Option<Stop>>,
+    idle: Option<Duration>,
+) -> Result<Stop, ServeError> {
     let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
     let stop = tokio::select! {

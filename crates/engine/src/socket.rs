@@ -13,8 +13,12 @@ use tokio::net::UnixListener;
 /// To be called by the holder of the home's lock: the socket of another home may still be alive, and is then refused.
 pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
     match fs::symlink_metadata(path) {
-        Ok(found) if !found.file_type().is_socket() => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket")),
-        Ok(_) if UnixStream::connect(path).is_ok() => return Err(io::Error::new(io::ErrorKind::AddrInUse, "daemon already running")),
+        Ok(found) if !found.file_type().is_socket() => {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is no socket"));
+        }
+        Ok(_) if UnixStream::connect(path).is_ok() => {
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, "daemon already running"));
+        }
         _ => {}
     }
     // Bound under another name first: nobody can connect before the mode is right, and clients never see a socket that is not served.

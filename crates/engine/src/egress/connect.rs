@@ -13,10 +13,19 @@ use tokio::net::TcpStream;
 use super::upstream::UpstreamProxy;
 
 /// Asks `proxy`, which is connected by `stream`, for a tunnel to `host`.
-pub(super) async fn through(stream: TcpStream, proxy: &UpstreamProxy, host: &str, port: u16) -> io::Result<TokioIo<Upgraded>> {
+pub(super) async fn through(
+    stream: TcpStream,
+    proxy: &UpstreamProxy,
+    host: &str,
+    port: u16,
+) -> io::Result<TokioIo<Upgraded>> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     tokio::spawn(connection.with_upgrades());
-    let authority = if host.contains(':') && !host.starts_with('[') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let authority = if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    };
     let mut request = Request::builder().method(Method::CONNECT).uri(&authority).header(header::HOST, &authority);
     if let Some(authorization) = &proxy.authorization {
         request = request.header(header::PROXY_AUTHORIZATION, authorization);

@@ -101,7 +101,9 @@ impl Dialer {
     }
 
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, DialError> {
-        let found = timeout(RESOLVE_LIMIT, self.network.resolve(name)).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let found = timeout(RESOLVE_LIMIT, self.network.resolve(name))
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let addresses = found.map_err(|error| DialError::Unresolvable(name.to_owned(), error))?;
         if addresses.is_empty() {
             return Err(DialError::Unresolvable(name.to_owned(), io::Error::other("no addresses")));
@@ -121,7 +123,8 @@ impl Dialer {
         }
         match refusal {
             Some((kind, address)) if allowed.is_empty() => {
-                let destination = if host.contains(&address.to_string()) { host.to_owned() } else { format!("{host} ({address})") };
+                let destination =
+                    if host.contains(&address.to_string()) { host.to_owned() } else { format!("{host} ({address})") };
                 Err(Refusal { kind, destination })
             }
             _ => Ok(allowed),

@@ -23,7 +23,8 @@ pub(super) struct FakeNetwork {
 
 impl Network for FakeNetwork {
     fn resolve<'a>(&'a self, name: &'a str) -> Pending<'a, Vec<IpAddr>> {
-        let found = self.names.get(name).map(|addresses| addresses.iter().map(|address| address.parse().unwrap()).collect());
+        let found =
+            self.names.get(name).map(|addresses| addresses.iter().map(|address| address.parse().unwrap()).collect());
         Box::pin(async move { found.ok_or_else(|| io::Error::other("no such name")) })
     }
 

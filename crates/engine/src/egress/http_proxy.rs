@@ -56,16 +56,28 @@ where
     }
 }
 
-async fn answer(request: Request<Incoming>, dialer: Dialer, tunnel: Arc<Mutex<Option<Tunnel>>>) -> Result<Response<Body>, hyper::Error> {
+async fn answer(
+    request: Request<Incoming>,
+    dialer: Dialer,
+    tunnel: Arc<Mutex<Option<Tunnel>>>,
+) -> Result<Response<Body>, hyper::Error> {
     let target = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-    let answered = if request.method() == Method::CONNECT { connect(request, &dialer, &tunnel).await } else { forward(request, &dialer).await };
+    let answered = if request.method() == Method::CONNECT {
+        connect(request, &dialer, &tunnel).await
+    } else {
+        forward(request, &dialer).await
+    };
     Ok(answered.unwrap_or_else(|refusal| {
         tracing::info!(%target, reason = %refusal.reason, "egress refused");
         refusal.into_response()
     }))
 }
 
-async fn connect(request: Request<Incoming>, dialer: &Dialer, tunnel: &Mutex<Option<Tunnel>>) -> Result<Response<Body>, Refused> {
+async fn connect(
+    request: Request<Incoming>,
+    dialer: &Dialer,
+    tunnel: &Mutex<Option<Tunnel>>,
+) -> Result<Response<Body>, Refused> {
     let (host, port) = destination(request.uri(), None)?;
     let outside = dialer.tunnel(&host, port).await?;
     *tunnel.lock().await = Some(Tunnel { sandbox: hyper::upgrade::on(request), outside });
@@ -96,9 +108,16 @@ async fn forward(mut request: Request<Incoming>, dialer: &Dialer) -> Result<Resp
     send(request, stream, &host).await
 }
 
-async fn send(mut request: Request<Incoming>, stream: tokio::net::TcpStream, host: &str) -> Result<Response<Body>, Refused> {
+async fn send(
+    mut request: Request<Incoming>,
+    stream: tokio::net::TcpStream,
+    host: &str,
+) -> Result<Response<Body>, Refused> {
     *request.version_mut() = Version::HTTP_11;
-    let failed = |error: hyper::Error| Refused { status: StatusCode::BAD_GATEWAY, reason: format!("`{host}` did not answer: {error}") };
+    let failed = |error: hyper::Error| Refused {
+        status: StatusCode::BAD_GATEWAY,
+        reason: format!("`{host}` did not answer: {error}"),
+    };
     let (mut sender, connection) = client::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     tokio::spawn(connection);
     let mut response = sender.send_request(request).await.map_err(failed)?;
@@ -121,19 +140,30 @@ fn destination(uri: &Uri, default: Option<u16>) -> Result<(String, u16), Refused
 fn use_origin_form(request: &mut Request<Incoming>) -> Result<(), Refused> {
     let malformed = |_| Refused::bad_request("malformed address");
     let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-    request.headers_mut().insert(header::HOST, HeaderValue::try_from(authority).map_err(|_| Refused::bad_request("malformed host"))?);
+    request
+        .headers_mut()
+        .insert(header::HOST, HeaderValue::try_from(authority).map_err(|_| Refused::bad_request("malformed host"))?);
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
     *request.uri_mut() = if path.is_empty() { Uri::from_static("/") } else { path.parse().map_err(malformed)? };
     Ok(())
 }
 
-const HOP_HEADERS: [&str; 8] =
-    ["connection", "proxy-connection", "proxy-authorization", "proxy-authenticate", "keep-alive", "te", "transfer-encoding", "upgrade"];
+const HOP_HEADERS: [&str; 8] = [
+    "connection",
+    "proxy-connection",
+    "proxy-authorization",
+    "proxy-authenticate",
+    "keep-alive",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Removes what concerns one hop only.
 fn strip_hop_headers(headers: &mut HeaderMap) {
     let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<HeaderName> = values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
+    let named: Vec<HeaderName> =
+        values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
     for name in named {
         headers.remove(name);
     }
@@ -154,7 +184,8 @@ impl Refused {
     }
 
     fn into_response(self) -> Response<Body> {
-        let line: Vec<u8> = self.reason.bytes().map(|byte| if matches!(byte, b' '..=b'~') { byte } else { b'?' }).collect();
+        let line: Vec<u8> =
+            self.reason.bytes().map(|byte| if matches!(byte, b' '..=b'~') { byte } else { b'?' }).collect();
         let body = Full::from(format!("{}\n", self.reason)).map_err(|never| match never {}).boxed();
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
@@ -168,7 +199,8 @@ impl Refused {
 
 impl From<DialError> for Refused {
     fn from(error: DialError) -> Self {
-        let status = if matches!(error, DialError::Forbidden(_)) { StatusCode::FORBIDDEN } else { StatusCode::BAD_GATEWAY };
+        let status =
+            if matches!(error, DialError::Forbidden(_)) { StatusCode::FORBIDDEN } else { StatusCode::BAD_GATEWAY };
         Self { status, reason: error.to_string() }
     }
 }

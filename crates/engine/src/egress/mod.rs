@@ -4,9 +4,9 @@
 //! Why it is built like this: `docs/egress/design.md`.
 
 mod connect;
+pub mod dial;
 #[cfg(test)]
 mod fake;
-pub mod dial;
 pub mod gateway;
 mod http_proxy;
 pub mod network;

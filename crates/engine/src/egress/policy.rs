@@ -185,7 +185,9 @@ fn embedded_v4(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     };
     match address.segments() {
         // Compatible, mapped, translated.
-        [0, 0, 0, 0, 0, 0, high, low] | [0, 0, 0, 0, 0, 0xffff, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => [v4(high, low), None],
+        [0, 0, 0, 0, 0, 0, high, low] | [0, 0, 0, 0, 0, 0xffff, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => {
+            [v4(high, low), None]
+        }
         // NAT64.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => [v4(high, low), None],
         // 6to4.

@@ -61,7 +61,9 @@ impl UpstreamProxies {
         Ok(Self {
             http: proxy("http_proxy", set(["http_proxy", "HTTP_PROXY"]).or_else(|| all.clone()))?,
             https: proxy("https_proxy", set(["https_proxy", "HTTPS_PROXY"]).or(all))?,
-            exceptions: set(["no_proxy", "NO_PROXY"]).map(|list| list.split(',').filter_map(Exception::parse).collect()).unwrap_or_default(),
+            exceptions: set(["no_proxy", "NO_PROXY"])
+                .map(|list| list.split(',').filter_map(Exception::parse).collect())
+                .unwrap_or_default(),
         })
     }
 
@@ -102,7 +104,8 @@ fn percent_decode(text: &str) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let escaped = (byte == b'%').then(|| text.get(at + 1..at + 3)).flatten().and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let escaped =
+            (byte == b'%').then(|| text.get(at + 1..at + 3)).flatten().and_then(|hex| u8::from_str_radix(hex, 16).ok());
         decoded.push(escaped.unwrap_or(byte));
         at += if escaped.is_some() { 3 } else { 1 };
     }
@@ -127,8 +130,12 @@ impl Exception {
     fn matches(&self, host: &str) -> bool {
         match self {
             Self::Everything => true,
-            Self::Name(name) => host.strip_suffix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')),
-            Self::Network(network, length) => host.parse().is_ok_and(|address| same_network(*network, address, *length)),
+            Self::Name(name) => {
+                host.strip_suffix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            }
+            Self::Network(network, length) => {
+                host.parse().is_ok_and(|address| same_network(*network, address, *length))
+            }
         }
     }
 }
@@ -148,7 +155,9 @@ mod tests {
     use super::*;
 
     fn proxies(variables: &[(&str, &str)]) -> Result<UpstreamProxies, String> {
-        UpstreamProxies::from_variables(|name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+        UpstreamProxies::from_variables(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
     }
 
     #[test]
@@ -164,7 +173,9 @@ mod tests {
 
     #[test]
     fn kinds_that_are_not_supported_are_refused() {
-        assert!(proxies(&[("https_proxy", "socks5://p:1")]).unwrap_err().contains("https_proxy must be an http:// proxy"));
+        assert!(
+            proxies(&[("https_proxy", "socks5://p:1")]).unwrap_err().contains("https_proxy must be an http:// proxy")
+        );
     }
 
     #[test]

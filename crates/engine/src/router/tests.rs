@@ -35,8 +35,7 @@ async fn server() -> Server {
     let home = Home::at(folder.path()).unwrap();
     home.create().unwrap();
     let version = Version::parse("runsc version release-20260905.0").unwrap();
-    let mut config = EngineConfig::new(home, FoundRunsc { path: folder.path().join("no-runsc"), version });
-    config.blank_sandboxes = 0;
+    let config = EngineConfig::new(home, FoundRunsc { path: folder.path().join("no-runsc"), version });
     let engine = Engine::open(config).await.unwrap();
     let (state, _) = AppState::new(engine.clone());
     let tcp = router(state.clone(), Access::Tcp(Arc::new(TcpAccess::default())));
@@ -66,7 +65,12 @@ async fn every_refusal_is_json_with_a_request_id() {
         ("PUT", "/v1/sandboxes", 405, "method not allowed: PUT /v1/sandboxes"),
         ("POST", "/v1/databases", 501, "not supported by the local engine: databases"),
         ("POST", &format!("/v1/sandboxes/{ID}/fork"), 501, "not supported by the local engine: fork"),
-        ("POST", "/v1/templates/build", 501, "not supported by the local engine: template builds over HTTP; run `pandastack template build`"),
+        (
+            "POST",
+            "/v1/templates/build",
+            501,
+            "not supported by the local engine: template builds over HTTP; run `pandastack template build`",
+        ),
         ("GET", "/v1/sandboxes/12", 404, "sandbox not found: 12"),
         ("DELETE", "/v1/sandboxes/..%2Fetc", 404, "sandbox not found: ../etc"),
         ("GET", &format!("/v1/sandboxes/{ID}"), 404, &format!("sandbox not found: {ID}")),
@@ -89,7 +93,11 @@ async fn bad_bodies_are_refused_at_the_edge() {
     for (path, body, error) in [
         ("/v1/sandboxes", "[]", "the body must be a JSON object"),
         ("/v1/sandboxes", "{\"ttl_seconds\":-1}", "ttl_seconds must not be negative: `-1`"),
-        ("/v1/sandboxes", "{\"metadata\":{\"a\":[]}}", "wrong value for `metadata.a`: invalid type: sequence, expected a string"),
+        (
+            "/v1/sandboxes",
+            "{\"metadata\":{\"a\":[]}}",
+            "wrong value for `metadata.a`: invalid type: sequence, expected a string",
+        ),
         (exec.as_str(), "", "cmd required"),
         (exec.as_str(), "{\"cmd\":\"a\",\"timeout_seconds\":0}", "timeout_seconds must be greater than 0: `0`"),
     ] {
@@ -97,7 +105,10 @@ async fn bad_bodies_are_refused_at_the_edge() {
         assert_eq!((answer.status.as_u16(), answer.json()["error"].as_str().unwrap()), (400, error), "{path} {body}");
     }
     let long = ask(&server.socket, request("POST", "/v1/sandboxes", vec![b' '; (64 << 20) + 1])).await;
-    assert_eq!((long.status.as_u16(), long.json()["error"].as_str().unwrap()), (413, "request body too long: more than 64 MiB"));
+    assert_eq!(
+        (long.status.as_u16(), long.json()["error"].as_str().unwrap()),
+        (413, "request body too long: more than 64 MiB")
+    );
 }
 
 #[tokio::test]
@@ -146,7 +157,11 @@ async fn tcp_needs_a_key_and_a_loopback_host() {
         assert_eq!(answer.status.as_u16(), status, "{host} {path}: {}", answer.text);
         assert!(detail.is_empty() || answer.json()["detail"] == detail, "{}", answer.text);
     }
-    let stop = Request::builder().method("POST").uri("/v1/engine/stop").header("host", "localhost").header("authorization", &bearer);
+    let stop = Request::builder()
+        .method("POST")
+        .uri("/v1/engine/stop")
+        .header("host", "localhost")
+        .header("authorization", &bearer);
     assert_eq!(ask(&server.tcp, stop.body(Body::empty()).unwrap()).await.status, 403);
 }
 
@@ -155,5 +170,8 @@ async fn request_ids_are_echoed() {
     let server = server().await;
     let with_id = Request::builder().uri("/version").header("x-request-id", "mine").body(Body::empty()).unwrap();
     let answer = ask(&server.socket, with_id).await;
-    assert_eq!((answer.headers["x-request-id"].to_str().unwrap(), answer.json()["service"].as_str()), ("mine", Some("pandastack-engine")));
+    assert_eq!(
+        (answer.headers["x-request-id"].to_str().unwrap(), answer.json()["service"].as_str()),
+        ("mine", Some("pandastack-engine"))
+    );
 }

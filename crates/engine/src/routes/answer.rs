@@ -16,7 +16,11 @@ const MAX_RESULTS: usize = 256 << 20;
 ///
 /// # Errors
 /// 504 at the time limit, or what else kept the cell from ending, with the execution so far.
-pub(super) async fn run_to_end(mut frames: impl Frames, timeout_ms: Option<u64>, max_output_bytes: Option<u64>) -> Result<ExecutionAnswer, ApiError> {
+pub(super) async fn run_to_end(
+    mut frames: impl Frames,
+    timeout_ms: Option<u64>,
+    max_output_bytes: Option<u64>,
+) -> Result<ExecutionAnswer, ApiError> {
     let mut reader = EventReader::default();
     let mut collector = Collector::new(max_output_bytes);
     loop {
@@ -67,7 +71,9 @@ impl Collector {
         match event {
             ExecutionEvent::Stdout { text } => self.stdout.push(text.as_bytes()),
             ExecutionEvent::Stderr { text } => self.stderr.push(text.as_bytes()),
-            ExecutionEvent::Result { data, is_main, display_id, update } => self.show(Shown { data, is_main, display_id }, update),
+            ExecutionEvent::Result { data, is_main, display_id, update } => {
+                self.show(Shown { data, is_main, display_id }, update)
+            }
             ExecutionEvent::Clear { wait: true } => self.clear_pending = true,
             ExecutionEvent::Clear { wait: false } => self.clear(),
             ExecutionEvent::Error { text, error } => self.error = Some((text, error)),
@@ -112,11 +118,19 @@ impl Collector {
                 if status != ExecutionStatus::TimedOut {
                     return Ok(answer);
                 }
-                let text = timeout_ms.map_or_else(|| "cell timeout".to_owned(), |limit| format!("cell timeout after {}s", show_seconds(limit)));
+                let text = timeout_ms.map_or_else(
+                    || "cell timeout".to_owned(),
+                    |limit| format!("cell timeout after {}s", show_seconds(limit)),
+                );
                 Err(with_execution(ApiError::sandbox_timeout(text), answer))
             }
-            ExecutionEvent::Failure { code, error } => Err(with_execution(ApiError::new(status_of(code), code, error), answer)),
-            _ => Err(with_execution(ApiError::new(StatusCode::BAD_GATEWAY, ErrorCode::Interrupted, super::execution::CUT), answer)),
+            ExecutionEvent::Failure { code, error } => {
+                Err(with_execution(ApiError::new(status_of(code), code, error), answer))
+            }
+            _ => Err(with_execution(
+                ApiError::new(StatusCode::BAD_GATEWAY, ErrorCode::Interrupted, super::execution::CUT),
+                answer,
+            )),
         }
     }
 
@@ -126,7 +140,16 @@ impl Collector {
         let main_result = self.results.iter().rposition(|shown| shown.is_main);
         let results = self.results.into_iter().map(|shown| shown.data).collect();
         let truncated = stdout_cut || stderr_cut || self.results_dropped;
-        ExecutionAnswer { stdout, stderr, error, error_info, results, main_result, truncated, ..ExecutionAnswer::default() }
+        ExecutionAnswer {
+            stdout,
+            stderr,
+            error,
+            error_info,
+            results,
+            main_result,
+            truncated,
+            ..ExecutionAnswer::default()
+        }
     }
 }
 

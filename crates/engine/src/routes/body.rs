@@ -63,7 +63,8 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         return Err(ApiError::bad_request("the body must be a JSON object"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| ApiError::bad_request(describe(&error)))?;
+    let value =
+        serde_path_to_error::deserialize(&mut deserializer).map_err(|error| ApiError::bad_request(describe(&error)))?;
     deserializer.end().map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}")))?;
     Ok(value)
 }
@@ -96,8 +97,14 @@ mod tests {
 
     #[test]
     fn wrong_values_name_their_field() {
-        assert_eq!(error(r#"{"metadata":{"a":1}}"#), "wrong value for `metadata.a`: invalid type: integer `1`, expected a string");
-        assert_eq!(error(r#"{"ttl_seconds":"5"}"#), "wrong value for `ttl_seconds`: invalid type: string \"5\", expected i64");
+        assert_eq!(
+            error(r#"{"metadata":{"a":1}}"#),
+            "wrong value for `metadata.a`: invalid type: integer `1`, expected a string"
+        );
+        assert_eq!(
+            error(r#"{"ttl_seconds":"5"}"#),
+            "wrong value for `ttl_seconds`: invalid type: string \"5\", expected i64"
+        );
         assert_eq!(error("[]"), "the body must be a JSON object");
         assert_eq!(error("null"), "the body must be a JSON object");
         assert!(error("{\"template\":").starts_with("the body is not JSON: EOF"));

@@ -22,7 +22,11 @@ use crate::router::AppState;
 const MAX_CODE: usize = 32 << 20;
 
 /// Makes a context, 201.
-pub(crate) async fn create(State(state): State<AppState>, id: SandboxId, JsonBody(request): JsonBody<CreateCodeContext>) -> Result<Response, ApiError> {
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    id: SandboxId,
+    JsonBody(request): JsonBody<CreateCodeContext>,
+) -> Result<Response, ApiError> {
     let language = check_language(request.language.as_deref())?;
     if let Some(cwd) = request.cwd.as_deref().filter(|cwd| !cwd.starts_with('/') || cwd.contains('\0')) {
         return Err(ApiError::bad_request(format!("cwd must be absolute: `{}`", excerpt(cwd))));
@@ -41,21 +45,33 @@ pub(crate) async fn list(State(state): State<AppState>, id: SandboxId) -> Result
 }
 
 /// Ends a context, 204.
-pub(crate) async fn delete(State(state): State<AppState>, id: SandboxId, session: ContextId) -> Result<StatusCode, ApiError> {
+pub(crate) async fn delete(
+    State(state): State<AppState>,
+    id: SandboxId,
+    session: ContextId,
+) -> Result<StatusCode, ApiError> {
     let deleted = state.engine.guest(&id.0).await?.delete_context(&session.0).await;
     deleted.map_err(|error| named(error, &session))?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Interrupts the running cell, 204.
-pub(crate) async fn interrupt(State(state): State<AppState>, id: SandboxId, session: ContextId) -> Result<StatusCode, ApiError> {
+pub(crate) async fn interrupt(
+    State(state): State<AppState>,
+    id: SandboxId,
+    session: ContextId,
+) -> Result<StatusCode, ApiError> {
     let interrupted = state.engine.guest(&id.0).await?.interrupt_context(&session.0).await;
     interrupted.map_err(|error| named(error, &session))?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Gives the context a new kernel under the same id.
-pub(crate) async fn restart(State(state): State<AppState>, id: SandboxId, session: ContextId) -> Result<Json<CodeContextInfo>, ApiError> {
+pub(crate) async fn restart(
+    State(state): State<AppState>,
+    id: SandboxId,
+    session: ContextId,
+) -> Result<Json<CodeContextInfo>, ApiError> {
     let restarted = state.engine.guest(&id.0).await?.restart_context(&session.0).await;
     Ok(Json(info(id.0, restarted.map_err(|error| named(error, &session))?)))
 }
@@ -84,7 +100,9 @@ pub(crate) async fn run(
 
 fn wants_stream(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|item| item.split(';').next().is_some_and(|mime| mime.trim().eq_ignore_ascii_case(NDJSON)))
+    values
+        .flat_map(|value| value.split(','))
+        .any(|item| item.split(';').next().is_some_and(|mime| mime.trim().eq_ignore_ascii_case(NDJSON)))
 }
 
 fn to_guest(request: RunCode) -> Result<RunRequest, ApiError> {
@@ -103,7 +121,10 @@ pub(super) fn check_code(code: &str) -> Result<(), ApiError> {
         return Err(ApiError::bad_request("code required"));
     }
     if code.len() > MAX_CODE {
-        let text = format!("code too long: {} bytes, {MAX_CODE} are possible: write data to a file and read it from there", code.len());
+        let text = format!(
+            "code too long: {} bytes, {MAX_CODE} are possible: write data to a file and read it from there",
+            code.len()
+        );
         return Err(ApiError::too_large(text));
     }
     Ok(())
@@ -112,7 +133,10 @@ pub(super) fn check_code(code: &str) -> Result<(), ApiError> {
 fn check_language(language: Option<&str>) -> Result<String, ApiError> {
     match language.unwrap_or("python").to_ascii_lowercase().as_str() {
         "python" | "python3" | "py" | "" => Ok("python".to_owned()),
-        _ => Err(ApiError::bad_request(format!("unsupported language: `{}`, use `python`", excerpt(language.unwrap_or_default())))),
+        _ => Err(ApiError::bad_request(format!(
+            "unsupported language: `{}`, use `python`",
+            excerpt(language.unwrap_or_default())
+        ))),
     }
 }
 
@@ -145,7 +169,10 @@ mod tests {
     fn code_is_checked() {
         let error = |request: RunCode| to_guest(request).unwrap_err().body.error;
         assert_eq!(error(RunCode::default()), "code required");
-        assert_eq!(error(RunCode { code: "1".into(), timeout_ms: Some(0), ..RunCode::default() }), "timeout_ms must be greater than 0: `0`");
+        assert_eq!(
+            error(RunCode { code: "1".into(), timeout_ms: Some(0), ..RunCode::default() }),
+            "timeout_ms must be greater than 0: `0`"
+        );
         let long = to_guest(RunCode { code: "x".repeat(MAX_CODE + 1), ..RunCode::default() }).unwrap_err();
         assert_eq!(long.status, StatusCode::PAYLOAD_TOO_LARGE);
         assert!(to_guest(RunCode { code: "x".repeat(MAX_CODE), ..RunCode::default() }).is_ok());
@@ -156,7 +183,10 @@ mod tests {
         for language in [None, Some("py"), Some("Python3"), Some("")] {
             assert_eq!(check_language(language).unwrap(), "python");
         }
-        assert_eq!(check_language(Some("cobol")).unwrap_err().body.error, "unsupported language: `cobol`, use `python`");
+        assert_eq!(
+            check_language(Some("cobol")).unwrap_err().body.error,
+            "unsupported language: `cobol`, use `python`"
+        );
     }
 
     #[test]

@@ -32,7 +32,11 @@ pub(crate) async fn stop(
     JsonBody(request): JsonBody<StopRequest>,
 ) -> Result<StatusCode, ApiError> {
     if !matches!(access, Access::Socket) {
-        return Err(ApiError::new(StatusCode::FORBIDDEN, ErrorCode::Auth, "the engine is stopped through its socket only"));
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            ErrorCode::Auth,
+            "the engine is stopped through its socket only",
+        ));
     }
     state.stop(Stop { kill: request.kill });
     Ok(StatusCode::ACCEPTED)

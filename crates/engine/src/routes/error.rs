@@ -13,7 +13,7 @@ pub struct ApiError {
     /// The status.
     pub status: StatusCode,
     /// The body; the request id is filled in where the response leaves.
-    pub body: ErrorBody,
+    pub body: Box<ErrorBody>,
     /// When to try again, in seconds.
     pub retry_after: Option<u32>,
 }
@@ -21,8 +21,16 @@ pub struct ApiError {
 impl ApiError {
     /// A refusal with a text and a code.
     pub fn new(status: StatusCode, code: ErrorCode, error: impl Into<String>) -> Self {
-        let body = ErrorBody { error: error.into(), code: Some(code), request_id: None, detail: None, stdout: None, stderr: None, execution: None };
-        Self { status, body, retry_after: None }
+        let body = ErrorBody {
+            error: error.into(),
+            code: Some(code),
+            request_id: None,
+            detail: None,
+            stdout: None,
+            stderr: None,
+            execution: None,
+        };
+        Self { status, body: Box::new(body), retry_after: None }
     }
 
     /// 400.
@@ -75,14 +83,15 @@ impl IntoResponse for ApiError {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         // The layer that knows the request id writes the body anew.
-        response.extensions_mut().insert(self.body);
+        response.extensions_mut().insert(*self.body);
         response
     }
 }
 
 /// At most 80 characters of what a client sent, for error texts.
 pub(crate) fn excerpt(text: &str) -> String {
-    let mut short: String = text.chars().take(80).map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+    let mut short: String =
+        text.chars().take(80).map(|letter| if letter.is_control() { '?' } else { letter }).collect();
     if text.chars().nth(80).is_some() {
         short.push('…');
     }

@@ -23,14 +23,22 @@ use crate::router::AppState;
 const MAX_COMMAND: usize = 128 << 10;
 
 /// Runs a command and answers when it has ended. A client that goes away ends it.
-pub(crate) async fn exec(State(state): State<AppState>, id: SandboxId, JsonBody(request): JsonBody<ExecRequest>) -> Result<Response, ApiError> {
+pub(crate) async fn exec(
+    State(state): State<AppState>,
+    id: SandboxId,
+    JsonBody(request): JsonBody<ExecRequest>,
+) -> Result<Response, ApiError> {
     let request = to_guest(request)?;
     let frames = state.engine.guest(&id.0).await?.exec(&request).await?;
     Ok(Json(run_to_end(frames, request.timeout_ms).await?).into_response())
 }
 
 /// Runs a command and streams its output as server-sent events.
-pub(crate) async fn exec_stream(State(state): State<AppState>, id: SandboxId, JsonBody(request): JsonBody<ExecRequest>) -> Result<Response, ApiError> {
+pub(crate) async fn exec_stream(
+    State(state): State<AppState>,
+    id: SandboxId,
+    JsonBody(request): JsonBody<ExecRequest>,
+) -> Result<Response, ApiError> {
     let request = to_guest(request)?;
     let frames = state.engine.guest(&id.0).await?.exec(&request).await?;
     let headers = [(header::CONTENT_TYPE, sse::CONTENT_TYPE), (header::CACHE_CONTROL, "no-cache")];
@@ -39,7 +47,11 @@ pub(crate) async fn exec_stream(State(state): State<AppState>, id: SandboxId, Js
 }
 
 /// Runs a command to its end.
-pub(crate) async fn run_command(engine: &Engine, sandbox_id: &str, request: &guest::ExecRequest) -> Result<ExecResult, ApiError> {
+pub(crate) async fn run_command(
+    engine: &Engine,
+    sandbox_id: &str,
+    request: &guest::ExecRequest,
+) -> Result<ExecResult, ApiError> {
     let frames = engine.guest(sandbox_id).await?.exec(request).await?;
     run_to_end(frames, request.timeout_ms).await
 }
@@ -66,7 +78,13 @@ async fn run_to_end(mut frames: impl Frames, timeout_ms: Option<u64>) -> Result<
 
 fn result(stdout: KeptOutput, stderr: KeptOutput, exit: &guest::Exit) -> ExecResult {
     let ((stdout, stdout_cut), (stderr, stderr_cut)) = (stdout.finish(), stderr.finish());
-    ExecResult { stdout, stderr, exit_code: exit.exit_code, duration_ms: Some(exit.duration_ms), truncated: stdout_cut || stderr_cut }
+    ExecResult {
+        stdout,
+        stderr,
+        exit_code: exit.exit_code,
+        duration_ms: Some(exit.duration_ms),
+        truncated: stdout_cut || stderr_cut,
+    }
 }
 
 fn with_output(mut failure: ApiError, stdout: KeptOutput, stderr: KeptOutput) -> ApiError {
@@ -83,12 +101,14 @@ fn cut() -> ApiError {
 pub(super) const CUT: &str = "the connection to the sandbox ended before the command did";
 
 pub(super) fn parse_exit(json: &[u8]) -> Result<guest::Exit, EngineError> {
-    serde_json::from_slice(json).map_err(|error| EngineError::Internal(format!("the sandbox sent a malformed exit: {error}")))
+    serde_json::from_slice(json)
+        .map_err(|error| EngineError::Internal(format!("the sandbox sent a malformed exit: {error}")))
 }
 
 /// `command timeout after Ns`: by this text the official SDKs know a time limit.
 pub(super) fn timeout_text(timeout_ms: Option<u64>) -> String {
-    timeout_ms.map_or_else(|| "command timeout".to_owned(), |limit| format!("command timeout after {}s", show_seconds(limit)))
+    timeout_ms
+        .map_or_else(|| "command timeout".to_owned(), |limit| format!("command timeout after {}s", show_seconds(limit)))
 }
 
 fn to_guest(request: ExecRequest) -> Result<guest::ExecRequest, ApiError> {
@@ -120,7 +140,10 @@ fn check_argument(name: &str, value: &str) -> Result<(), ApiError> {
         return Err(ApiError::bad_request(format!("{name} must not contain NUL")));
     }
     if value.len() >= MAX_COMMAND {
-        return Err(ApiError::too_large(format!("{name} too long: {} bytes, less than {MAX_COMMAND} are possible: write it to a file first", value.len())));
+        return Err(ApiError::too_large(format!(
+            "{name} too long: {} bytes, less than {MAX_COMMAND} are possible: write it to a file first",
+            value.len()
+        )));
     }
     Ok(())
 }

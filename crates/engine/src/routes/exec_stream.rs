@@ -114,9 +114,18 @@ mod tests {
     async fn time_limits_failures_and_cuts_are_errors_after_the_output() {
         let said = || frame(Kind::Stdout, "x");
         for (last, error) in [
-            (vec![frame(Kind::Exit, r#"{"exit_code":143,"timed_out":true,"duration_ms":1500}"#)], "{\"code\":\"sandbox_timeout\",\"error\":\"command timeout after 1.5s\"}"),
-            (vec![Err(EngineError::SandboxGone { id: "i".into(), reason: "deleted".into() })], "{\"code\":\"sandbox_gone\",\"error\":\"sandbox is gone: i: deleted\"}"),
-            (vec![], "{\"code\":\"interrupted\",\"error\":\"the connection to the sandbox ended before the command did\"}"),
+            (
+                vec![frame(Kind::Exit, r#"{"exit_code":143,"timed_out":true,"duration_ms":1500}"#)],
+                "{\"code\":\"sandbox_timeout\",\"error\":\"command timeout after 1.5s\"}",
+            ),
+            (
+                vec![Err(EngineError::SandboxGone { id: "i".into(), reason: "deleted".into() })],
+                "{\"code\":\"sandbox_gone\",\"error\":\"sandbox is gone: i: deleted\"}",
+            ),
+            (
+                vec![],
+                "{\"code\":\"interrupted\",\"error\":\"the connection to the sandbox ended before the command did\"}",
+            ),
         ] {
             let text = stream(std::iter::once(said()).chain(last).collect()).await;
             assert_eq!(text, format!("event: stdout\ndata: {{\"chunk\":\"x\"}}\n\nevent: error\ndata: {error}\n\n"));

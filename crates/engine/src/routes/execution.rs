@@ -27,9 +27,13 @@ impl EventReader {
             Ok((Kind::Stderr, bytes)) => stderr(self.stderr.push(&bytes).text).into_iter().collect(),
             Ok((Kind::End, json)) => self.last(parse::<End>(&json).map(end)),
             Ok((Kind::Result, json)) => self.one(parse::<ResultFrame>(&json).map(result)),
-            Ok((Kind::Clear, json)) => self.one(parse::<ClearFrame>(&json).map(|clear| ExecutionEvent::Clear { wait: clear.wait })),
+            Ok((Kind::Clear, json)) => {
+                self.one(parse::<ClearFrame>(&json).map(|clear| ExecutionEvent::Clear { wait: clear.wait }))
+            }
             Ok((Kind::Error, json)) => self.one(parse::<ErrorFrame>(&json).map(raised)),
-            Ok((Kind::Exit | Kind::Failure, _)) => self.last(Err(EngineError::Internal("the sandbox broke the protocol".to_owned()))),
+            Ok((Kind::Exit | Kind::Failure, _)) => {
+                self.last(Err(EngineError::Internal("the sandbox broke the protocol".to_owned())))
+            }
             Err(error) => self.last(Err(error)),
         }
     }
@@ -47,7 +51,9 @@ impl EventReader {
     }
 
     fn last(&mut self, event: Result<ExecutionEvent, EngineError>) -> Vec<ExecutionEvent> {
-        self.finish(event.unwrap_or_else(|error| ExecutionEvent::Failure { code: error.code(), error: error.to_string() }))
+        self.finish(
+            event.unwrap_or_else(|error| ExecutionEvent::Failure { code: error.code(), error: error.to_string() }),
+        )
     }
 
     fn finish(&mut self, last: ExecutionEvent) -> Vec<ExecutionEvent> {
@@ -70,11 +76,17 @@ fn stderr(text: String) -> Option<ExecutionEvent> {
 }
 
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, EngineError> {
-    serde_json::from_slice(json).map_err(|error| EngineError::Internal(format!("the sandbox sent a malformed frame: {error}")))
+    serde_json::from_slice(json)
+        .map_err(|error| EngineError::Internal(format!("the sandbox sent a malformed frame: {error}")))
 }
 
 fn result(frame: ResultFrame) -> ExecutionEvent {
-    ExecutionEvent::Result { data: frame.data, is_main: frame.is_main, display_id: frame.display_id, update: frame.update }
+    ExecutionEvent::Result {
+        data: frame.data,
+        is_main: frame.is_main,
+        display_id: frame.display_id,
+        update: frame.update,
+    }
 }
 
 fn raised(frame: ErrorFrame) -> ExecutionEvent {
@@ -165,6 +177,9 @@ mod tests {
         let broken = lines(vec![frame(Kind::Result, "{"), frame(Kind::Stdout, "never")]).await;
         assert_eq!((broken.len(), &broken[0]["code"]), (1, &serde_json::json!("server")));
         let gone = lines(vec![Err(EngineError::SandboxGone { id: "i".into(), reason: "deleted".into() })]).await;
-        assert_eq!(gone[0], serde_json::json!({"type": "failure", "code": "sandbox_gone", "error": "sandbox is gone: i: deleted"}));
+        assert_eq!(
+            gone[0],
+            serde_json::json!({"type": "failure", "code": "sandbox_gone", "error": "sandbox is gone: i: deleted"})
+        );
     }
 }

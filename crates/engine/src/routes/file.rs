@@ -15,7 +15,8 @@ use crate::router::AppState;
 /// The bytes of a file.
 pub(crate) async fn read(State(state): State<AppState>, id: SandboxId, path: FilePath) -> Result<Response, ApiError> {
     let content = state.engine.guest(&id.0).await?.read_file(&path.required()?).await?;
-    let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"))]);
+    let mut headers =
+        HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"))]);
     if let Some(length) = content.length {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
@@ -23,30 +24,54 @@ pub(crate) async fn read(State(state): State<AppState>, id: SandboxId, path: Fil
 }
 
 /// Writes a file from the body as it comes; parents are made.
-pub(crate) async fn write(State(state): State<AppState>, id: SandboxId, path: FilePath, body: Body) -> Result<Json<FileWritten>, ApiError> {
+pub(crate) async fn write(
+    State(state): State<AppState>,
+    id: SandboxId,
+    path: FilePath,
+    body: Body,
+) -> Result<Json<FileWritten>, ApiError> {
     let guest = state.engine.guest(&id.0).await?;
     let written = guest.write_file(&path.required()?, body.into_data_stream()).await?;
     Ok(Json(FileWritten { path: written.path, bytes: written.bytes }))
 }
 
 /// Deletes a file or a directory with all in it, 204; also if there is none.
-pub(crate) async fn delete(State(state): State<AppState>, id: SandboxId, path: FilePath) -> Result<StatusCode, ApiError> {
+pub(crate) async fn delete(
+    State(state): State<AppState>,
+    id: SandboxId,
+    path: FilePath,
+) -> Result<StatusCode, ApiError> {
     state.engine.guest(&id.0).await?.delete_file(&path.required()?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// The entries of a directory, `/` if none is named.
-pub(crate) async fn list(State(state): State<AppState>, id: SandboxId, path: FilePath) -> Result<Json<FileList>, ApiError> {
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    id: SandboxId,
+    path: FilePath,
+) -> Result<Json<FileList>, ApiError> {
     let path = path.0.unwrap_or_else(|| "/".to_owned());
     let listed = state.engine.guest(&id.0).await?.list_files(&path).await?;
     Ok(Json(FileList { path: listed.path, entries: Some(listed.entries.into_iter().map(info).collect()) }))
 }
 
 /// One file or directory; links are not followed.
-pub(crate) async fn stat(State(state): State<AppState>, id: SandboxId, path: FilePath) -> Result<Json<FileInfo>, ApiError> {
+pub(crate) async fn stat(
+    State(state): State<AppState>,
+    id: SandboxId,
+    path: FilePath,
+) -> Result<Json<FileInfo>, ApiError> {
     Ok(Json(info(state.engine.guest(&id.0).await?.stat_file(&path.required()?).await?)))
 }
 
 fn info(entry: FileEntry) -> FileInfo {
-    FileInfo { name: entry.name, path: None, is_dir: entry.is_dir, size: entry.size, mode: entry.mode, mtime: entry.mtime }
+    FileInfo {
+        name: entry.name,
+        path: None,
+        is_dir: entry.is_dir,
+        size: entry.size,
+        mode: entry.mode,
+        mtime: entry.mtime,
+    }
 }

@@ -15,7 +15,11 @@ pub(crate) async fn get(State(state): State<AppState>, id: SandboxId) -> Result<
 }
 
 /// Changes it; what is left out stays.
-pub(crate) async fn update(State(state): State<AppState>, id: SandboxId, JsonBody(update): JsonBody<UpdateLifecycle>) -> Result<Json<LifecycleInfo>, ApiError> {
+pub(crate) async fn update(
+    State(state): State<AppState>,
+    id: SandboxId,
+    JsonBody(update): JsonBody<UpdateLifecycle>,
+) -> Result<Json<LifecycleInfo>, ApiError> {
     if let Some(ttl) = update.ttl_seconds.filter(|ttl| *ttl < 0) {
         return Err(ApiError::bad_request(format!("ttl_seconds must not be negative: `{ttl}`")));
     }

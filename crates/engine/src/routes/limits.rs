@@ -27,7 +27,10 @@ pub(super) fn check_environment(env: &BTreeMap<String, String>) -> Result<(), Ap
             return Err(ApiError::bad_request(format!("no name for an environment variable: `{}`", excerpt(name))));
         }
         if value.contains('\0') {
-            return Err(ApiError::bad_request(format!("environment variable must not contain NUL: `{}`", excerpt(name))));
+            return Err(ApiError::bad_request(format!(
+                "environment variable must not contain NUL: `{}`",
+                excerpt(name)
+            )));
         }
     }
     let size: usize = env.iter().map(|(name, value)| name.len() + value.len() + 2).sum();

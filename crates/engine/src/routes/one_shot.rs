@@ -44,17 +44,27 @@ pub(crate) struct RanOnce {
 }
 
 /// Runs the code.
-pub(crate) async fn run(State(state): State<AppState>, id: SandboxId, JsonBody(request): JsonBody<RunOnce>) -> Result<Json<RanOnce>, ApiError> {
+pub(crate) async fn run(
+    State(state): State<AppState>,
+    id: SandboxId,
+    JsonBody(request): JsonBody<RunOnce>,
+) -> Result<Json<RanOnce>, ApiError> {
     let language = request.language.unwrap_or_else(|| "python".to_owned());
     let Some((_, interpreter)) = LANGUAGES.iter().find(|(name, _)| *name == language.to_ascii_lowercase()) else {
-        return Err(ApiError::bad_request(format!("unsupported language: `{}`, use one of python, bash, sh", excerpt(&language))));
+        return Err(ApiError::bad_request(format!(
+            "unsupported language: `{}`, use one of python, bash, sh",
+            excerpt(&language)
+        )));
     };
     check_code(&request.code)?;
     if request.code.contains('\0') {
         return Err(ApiError::bad_request("code must not contain NUL"));
     }
     if request.code.len() > MAX_CODE {
-        return Err(ApiError::too_large(format!("code too long: {} bytes, {MAX_CODE} are possible: use a session", request.code.len())));
+        return Err(ApiError::too_large(format!(
+            "code too long: {} bytes, {MAX_CODE} are possible: use a session",
+            request.code.len()
+        )));
     }
     let argv = interpreter.iter().map(|part| (*part).to_owned()).chain([request.code]).collect();
     let result = run_command(&state.engine, &id.0, &ExecRequest { argv: Some(argv), ..ExecRequest::default() }).await?;

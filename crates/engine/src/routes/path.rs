@@ -20,7 +20,11 @@ impl<S: Send + Sync> FromRequestParts<S> for SandboxId {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let id = segment(parts, state, "id").await;
         let is_id = id.len() == 36 && Uuid::try_parse(&id).is_ok();
-        if is_id { Ok(Self(id.to_ascii_lowercase())) } else { Err(ApiError::not_found(format!("sandbox not found: {}", excerpt(&id)))) }
+        if is_id {
+            Ok(Self(id.to_ascii_lowercase()))
+        } else {
+            Err(ApiError::not_found(format!("sandbox not found: {}", excerpt(&id))))
+        }
     }
 }
 
@@ -32,7 +36,9 @@ impl<S: Send + Sync> FromRequestParts<S> for ContextId {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let id = segment(parts, state, "session").await;
-        let is_id = !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        let is_id = !id.is_empty()
+            && id.len() <= 64
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
         if is_id { Ok(Self(id)) } else { Err(ApiError::not_found(format!("session not found: {}", excerpt(&id)))) }
     }
 }
@@ -50,7 +56,9 @@ impl<S: Send + Sync> FromRequestParts<S> for FilePath {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
         let query = parts.uri.query().unwrap_or_default();
-        let path = url::form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "path").map(|(_, path)| path.into_owned());
+        let path = url::form_urlencoded::parse(query.as_bytes())
+            .find(|(key, _)| key == "path")
+            .map(|(_, path)| path.into_owned());
         path.map(check).transpose().map(Self)
     }
 }

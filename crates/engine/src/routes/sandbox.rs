@@ -11,7 +11,10 @@ use super::path::SandboxId;
 use crate::router::AppState;
 
 /// Makes a sandbox, 201. A client that goes away meanwhile leaves none behind.
-pub(crate) async fn create(State(state): State<AppState>, JsonBody(request): JsonBody<CreateSandbox>) -> Result<(StatusCode, Json<SandboxInfo>), ApiError> {
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    JsonBody(request): JsonBody<CreateSandbox>,
+) -> Result<(StatusCode, Json<SandboxInfo>), ApiError> {
     if request.from_snapshot.as_ref().is_some_and(|snapshot| !snapshot.is_empty()) {
         return Err(ApiError::not_supported("from_snapshot"));
     }

@@ -13,6 +13,9 @@ pub(crate) async fn list(State(state): State<AppState>) -> Result<Json<Vec<Templ
 }
 
 /// One template, by name or alias.
-pub(crate) async fn get(State(state): State<AppState>, Path(name): Path<String>) -> Result<Json<TemplateInfo>, ApiError> {
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    Path(name): Path<String>,
+) -> Result<Json<TemplateInfo>, ApiError> {
     Ok(Json(state.engine.template(&name).await?))
 }

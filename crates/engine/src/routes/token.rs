@@ -13,7 +13,10 @@ use crate::router::AppState;
 const MAX_LABEL: usize = 256;
 
 /// Makes a token; the answer is the only one that holds its secret.
-pub(crate) async fn create(State(state): State<AppState>, JsonBody(request): JsonBody<CreateToken>) -> Result<Json<CreatedToken>, ApiError> {
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    JsonBody(request): JsonBody<CreateToken>,
+) -> Result<Json<CreatedToken>, ApiError> {
     if let Some(label) = request.label.as_deref().filter(|label| label.len() > MAX_LABEL) {
         return Err(ApiError::bad_request(format!("label too long: `{}`", excerpt(label))));
     }

@@ -8,14 +8,54 @@ use super::error::{ApiError, excerpt};
 
 /// Nouns of the protocol that the local engine has not, below `/v1`.
 const NOUNS: [&str; 20] = [
-    "snapshots", "volumes", "functions", "schedules", "databases", "db", "apps", "domains", "repos", "preview-repos", "github", "orgs", "stats", "audit", "metrics", "mcp", "p",
-    "lsp", "invites", "usage",
+    "snapshots",
+    "volumes",
+    "functions",
+    "schedules",
+    "databases",
+    "db",
+    "apps",
+    "domains",
+    "repos",
+    "preview-repos",
+    "github",
+    "orgs",
+    "stats",
+    "audit",
+    "metrics",
+    "mcp",
+    "p",
+    "lsp",
+    "invites",
+    "usage",
 ];
 
 /// Actions on a sandbox that the local engine has not.
 const ACTIONS: [&str; 24] = [
-    "pause", "resume", "hibernate", "stop", "wake", "start", "snapshot", "snapshots", "fork", "fork-tree", "promote", "ports", "proxy", "preview", "preview-token", "logs", "events",
-    "ssh", "pty", "lsp", "mcp", "metrics", "postgres-info", "pg-tunnel",
+    "pause",
+    "resume",
+    "hibernate",
+    "stop",
+    "wake",
+    "start",
+    "snapshot",
+    "snapshots",
+    "fork",
+    "fork-tree",
+    "promote",
+    "ports",
+    "proxy",
+    "preview",
+    "preview-token",
+    "logs",
+    "events",
+    "ssh",
+    "pty",
+    "lsp",
+    "mcp",
+    "metrics",
+    "postgres-info",
+    "pg-tunnel",
 ];
 
 /// 501 for what the protocol knows, 404 for the rest.
@@ -39,7 +79,9 @@ fn unsupported(path: &str) -> Option<String> {
         ["sandboxes", _, "exec", "ws" | "pty", ..] => Some(segments[2..4].join("/")),
         ["sandboxes", _, "repl", "sessions", _, _] => None,
         ["sandboxes", _, action, ..] if ACTIONS.contains(&action) => Some(action.to_owned()),
-        ["templates", "build" | "builds", ..] => Some("template builds over HTTP; run `pandastack template build`".to_owned()),
+        ["templates", "build" | "builds", ..] => {
+            Some("template builds over HTTP; run `pandastack template build`".to_owned())
+        }
         [noun, ..] if NOUNS.contains(&noun) => Some(noun.to_owned()),
         _ => None,
     }

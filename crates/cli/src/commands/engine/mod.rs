@@ -15,8 +15,8 @@ use crate::runtime::{block_on, block_on_with_sandboxes};
 pub(crate) fn run(command: EngineCommand) -> Result<ExitCode> {
     match command {
         EngineCommand::Setup => block_on_with_sandboxes(setup::setup()),
-        EngineCommand::Doctor => block_on(doctor::doctor()),
+        EngineCommand::Doctor { json } => block_on(doctor::doctor(json)),
         EngineCommand::Status { json } => block_on(status::status(json)),
-        EngineCommand::Stop { kill } => block_on(stop::stop(kill)),
+        EngineCommand::Stop { kill } => stop::stop(kill),
     }
 }

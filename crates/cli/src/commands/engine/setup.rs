@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use pandastack_engine::runsc;
+use pandastack_engine::home::Home;
+use pandastack_engine::runsc::{self, FoundRunsc, InstallOptions, RunscError};
 
 use crate::api;
 use crate::commands::template;
@@ -13,8 +14,19 @@ use crate::output;
 pub(crate) async fn setup() -> Result<ExitCode> {
     let home = api::home()?;
     home.create()?;
-    let found = runsc::find(&home).await?;
+    let found = find_or_install(&home).await?;
     output::say(&format!("runsc {}: {}", found.version, found.path.display()));
     template::build_default(&home, &found).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn find_or_install(home: &Home) -> Result<FoundRunsc> {
+    match runsc::find(home).await {
+        Err(error @ RunscError::NotFound { .. }) => {
+            output::say(&error.to_string());
+            let say = |step: &str| output::say(&format!("runsc: {step}"));
+            Ok(runsc::install(home, &InstallOptions::default(), &say).await?)
+        }
+        found => Ok(found?),
+    }
 }

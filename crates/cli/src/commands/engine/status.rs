@@ -25,7 +25,11 @@ pub(crate) async fn status(json: bool) -> Result<ExitCode> {
         return Ok(ExitCode::from(NOT_RUNNING));
     };
     let status = read(&engine).await?;
-    if json { output::json(&status)? } else { output::line(&describe(&status))? }
+    if json {
+        output::json(&status)?
+    } else {
+        output::line(&describe(&status))?
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -37,8 +41,8 @@ pub(super) async fn read(engine: &Client) -> Result<EngineStatus> {
 }
 
 fn describe(status: &EngineStatus) -> String {
-    let EngineStatus { version, pid, home, runsc, uptime_seconds, running, creating, blank, .. } = status;
+    let EngineStatus { version, pid, home, runsc, uptime_seconds, running, creating, ready, .. } = status;
     format!(
-        "running (version {version}, pid {pid}, up {uptime_seconds} s)\nhome      {home}\nrunsc     {runsc}\nsandboxes {running} running, {creating} being made, {blank} kept ready"
+        "running (version {version}, pid {pid}, up {uptime_seconds} s)\nhome      {home}\nrunsc     {runsc}\nsandboxes {running} running, {creating} being made, {ready} kept ready"
     )
 }

@@ -1,9 +1,12 @@
 //! `pandastack engine stop`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pandastack_client::RawRequest;
+use pandastack_client::{Client, RawRequest};
+use pandastack_engine::engine::{Engine, EngineConfig};
+use pandastack_engine::runsc;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -11,30 +14,48 @@ use super::status;
 use crate::api;
 use crate::error::{CliError, Result};
 use crate::output;
+use crate::runtime::{block_on, block_on_with_sandboxes};
 
 /// How long an engine may take to end; with sandboxes to end it takes longer.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Stops the engine and waits until it is gone.
-pub(crate) async fn stop(kill: bool) -> Result<ExitCode> {
-    let Some(engine) = api::running_engine()? else {
-        output::say("the engine is not running");
-        if kill {
-            output::say("sandboxes that it left behind are ended by `pandastack serve`, then `pandastack engine stop --kill`");
-        }
-        return Ok(ExitCode::SUCCESS);
-    };
-    let pid = status::read(&engine).await?.pid;
+/// Stops the engine and waits until it is gone. Sandboxes that a dead engine left can be ended too.
+pub(crate) fn stop(kill: bool) -> Result<ExitCode> {
+    match api::running_engine()? {
+        Some(engine) => block_on(stop_running(&engine, kill))?,
+        None if kill => block_on_with_sandboxes(kill_leftovers())?,
+        None => output::say("the engine is not running"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn stop_running(engine: &Client, kill: bool) -> Result<()> {
+    let pid = status::read(engine).await?.pid;
     let call = RawRequest { method: "POST".to_owned(), path: "engine/stop".to_owned(), ..RawRequest::default() };
-    engine.request(&call, Some((json!({"kill": kill}).to_string().into(), "application/json".to_owned()))).await?;
-    let process = std::path::PathBuf::from(format!("/proc/{pid}"));
+    let body = json!({"kill": kill}).to_string();
+    engine.request(&call, Some((body.into(), "application/json".to_owned()))).await?;
+    let process = PathBuf::from(format!("/proc/{pid}"));
     let deadline = Instant::now() + LIMIT;
     while process.exists() {
         if Instant::now() > deadline {
-            return Err(CliError::new(format!("the engine has not ended after {} s: process `{pid}`", LIMIT.as_secs())));
+            let limit = LIMIT.as_secs();
+            return Err(CliError::new(format!("the engine has not ended after {limit} s: process `{pid}`")));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     output::say("stopped");
-    Ok(ExitCode::SUCCESS)
+    Ok(())
+}
+
+async fn kill_leftovers() -> Result<()> {
+    let home = api::home()?;
+    if !home.root().exists() {
+        output::say("the engine is not running");
+        return Ok(());
+    }
+    let found = runsc::find(&home).await?;
+    let engine = Engine::open(EngineConfig::new(home, found)).await.map_err(CliError::new)?;
+    engine.shutdown(true).await.map_err(CliError::new)?;
+    output::say("the engine was not running; the sandboxes that it had left are ended");
+    Ok(())
 }

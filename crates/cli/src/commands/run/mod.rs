@@ -42,13 +42,21 @@ fn read_code(arguments: &RunArguments) -> Result<String> {
     }
     let path = arguments.file.as_deref().unwrap_or(Path::new("-"));
     let mut code = String::new();
-    let read = if path == Path::new("-") { std::io::stdin().read_to_string(&mut code) } else { std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut code)) };
+    let read = if path == Path::new("-") {
+        std::io::stdin().read_to_string(&mut code)
+    } else {
+        std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut code))
+    };
     read.map_err(|error| CliError::new(format!("cannot read the code ({error}): `{}`", path.display())))?;
     Ok(code)
 }
 
 fn milliseconds(seconds: f64) -> Result<u64> {
-    if seconds > 0.0 && seconds.is_finite() { Ok(((seconds * 1000.0) as u64).max(1)) } else { Err(CliError::new(format!("the time limit must be greater than 0: `{seconds}`"))) }
+    if seconds > 0.0 && seconds.is_finite() {
+        Ok(((seconds * 1000.0) as u64).max(1))
+    } else {
+        Err(CliError::new(format!("the time limit must be greater than 0: `{seconds}`")))
+    }
 }
 
 async fn run_cell(client: &Client, sandbox: &str, cell: &RunCode, charts: &mut Charts) -> Result<ExitCode> {
@@ -76,7 +84,9 @@ async fn run_cell(client: &Client, sandbox: &str, cell: &RunCode, charts: &mut C
 
 fn end(status: ExecutionStatus, code: i32, timeout_ms: Option<u64>) -> Result<ExitCode> {
     match status {
-        ExecutionStatus::TimedOut => Err(CliError::new(format!("time limit reached: {} s", timeout_ms.unwrap_or_default() as f64 / 1000.0))),
+        ExecutionStatus::TimedOut => {
+            Err(CliError::new(format!("time limit reached: {} s", timeout_ms.unwrap_or_default() as f64 / 1000.0)))
+        }
         ExecutionStatus::KernelDied => Err(CliError::new("the Python process died")),
         ExecutionStatus::Interrupted => Err(CliError::new("interrupted")),
         ExecutionStatus::Ok | ExecutionStatus::Error => Ok(exit_code(code)),

@@ -16,7 +16,11 @@ use crate::output;
 /// Runs a command, passes its output on as it comes, and ends with its exit code.
 pub(crate) async fn exec(arguments: ExecArguments) -> Result<ExitCode> {
     let client = api::client(&arguments.server)?;
-    let request = ExecRequest { cmd: Some(command_line(&arguments.command)), timeout_seconds: arguments.timeout.map(seconds).transpose()?, ..ExecRequest::default() };
+    let request = ExecRequest {
+        cmd: Some(command_line(&arguments.command)),
+        timeout_seconds: arguments.timeout.map(seconds).transpose()?,
+        ..ExecRequest::default()
+    };
     let mut events = client.exec_stream(&arguments.id, &request).await?;
     while let Some(event) = events.next().await {
         match event? {
@@ -42,12 +46,17 @@ fn command_line(words: &[String]) -> String {
 }
 
 fn quote(word: &str) -> String {
-    let plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte));
+    let plain =
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&byte));
     if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 fn seconds(limit: f64) -> Result<serde_json::Number> {
-    let limit = if limit.fract() == 0.0 && limit.abs() < 1e15 { Some((limit as i64).into()) } else { serde_json::Number::from_f64(limit) };
+    let limit = if limit.fract() == 0.0 && limit.abs() < 1e15 {
+        Some((limit as i64).into())
+    } else {
+        serde_json::Number::from_f64(limit)
+    };
     limit.ok_or_else(|| CliError::new("the time limit must be a number"))
 }
 

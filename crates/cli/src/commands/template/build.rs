@@ -15,7 +15,9 @@ use crate::output;
 pub(crate) async fn build(name: &str) -> Result<ExitCode> {
     let definition = Definition::code_interpreter();
     if template::resolve_name(name) != definition.name {
-        return Err(CliError::new(format!("unknown template: `{name}`")).with_hint(format!("there is `{}`", definition.name)));
+        return Err(
+            CliError::new(format!("unknown template: `{name}`")).with_hint(format!("there is `{}`", definition.name))
+        );
     }
     let home = api::home()?;
     home.create()?;
@@ -30,7 +32,9 @@ pub(crate) async fn build_default(home: &Home, runsc: &FoundRunsc) -> Result<Tem
     let definition = Definition::code_interpreter();
     let guest = guest_binary()?;
     let options = BuildOptions { home, runsc, definition: &definition, guest: &guest };
-    let built = template::build(&options, &RecordWarmUp::default(), &|step: &str| output::say(&format!("template: {step}"))).await?;
+    let built =
+        template::build(&options, &RecordWarmUp::default(), &|step: &str| output::say(&format!("template: {step}")))
+            .await?;
     output::say(&format!("template {}: {}", built.name, built.id));
     Ok(built)
 }

@@ -17,7 +17,10 @@ pub(crate) async fn import(image: &Path) -> Result<ExitCode> {
     home.create()?;
     let runsc = runsc::find(&home).await?;
     let image = std::path::absolute(image)?;
-    let imported = template::import(&home, &runsc, &image, &RecordWarmUp::default(), &|step: &str| output::say(&format!("template: {step}"))).await?;
+    let imported = template::import(&home, &runsc, &image, &RecordWarmUp::default(), &|step: &str| {
+        output::say(&format!("template: {step}"))
+    })
+    .await?;
     output::json(&describe(&imported))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -44,6 +44,7 @@ fn guest_binary() -> Result<PathBuf> {
     if let Some(chosen) = std::env::var_os(env_vars::GUEST).filter(|chosen| !chosen.is_empty()) {
         return Ok(chosen.into());
     }
-    let own = std::env::current_exe().map_err(|error| CliError::new(format!("this binary cannot be found: {error}")))?;
+    let own =
+        std::env::current_exe().map_err(|error| CliError::new(format!("this binary cannot be found: {error}")))?;
     Ok(own.with_file_name("pandastack-guest"))
 }

@@ -12,10 +12,17 @@ async fn client(answer: impl Fn(String) -> String + Send + Sync + 'static) -> Du
     client_with(answer, UpstreamProxies::default()).await
 }
 
-async fn client_with(answer: impl Fn(String) -> String + Send + Sync + 'static, upstream: UpstreamProxies) -> DuplexStream {
+async fn client_with(
+    answer: impl Fn(String) -> String + Send + Sync + 'static,
+    upstream: UpstreamProxies,
+) -> DuplexStream {
     let address = server(answer).await;
     let network = FakeNetwork {
-        names: Arc::new(HashMap::from([("good.example", vec![PUBLIC]), ("bad.example", vec!["169.254.169.254"]), ("proxy.corp.example", vec!["10.0.0.7"])])),
+        names: Arc::new(HashMap::from([
+            ("good.example", vec![PUBLIC]),
+            ("bad.example", vec!["169.254.169.254"]),
+            ("proxy.corp.example", vec!["10.0.0.7"]),
+        ])),
         servers: Arc::new(HashMap::from([(PUBLIC, address), ("10.0.0.7", address)])),
         ..FakeNetwork::default()
     };
@@ -73,13 +80,25 @@ async fn absolute_form_is_sent_on_in_origin_form_without_hop_headers() {
 async fn refusals_say_why_in_the_status_line_and_in_the_body() {
     for (request, status) in [
         ("CONNECT 127.0.0.1:22 HTTP/1.1", "403 Forbidden by sandbox policy: loopback destination: `127.0.0.1`"),
-        ("CONNECT bad.example:80 HTTP/1.1", "403 Forbidden by sandbox policy: metadata service: `bad.example (169.254.169.254)`"),
-        ("GET http://169.254.169.254/latest HTTP/1.1", "403 Forbidden by sandbox policy: metadata service: `169.254.169.254`"),
-        ("GET http://[::ffff:10.0.0.1]/ HTTP/1.1", "403 Forbidden by sandbox policy: private destination: `::ffff:10.0.0.1`"),
+        (
+            "CONNECT bad.example:80 HTTP/1.1",
+            "403 Forbidden by sandbox policy: metadata service: `bad.example (169.254.169.254)`",
+        ),
+        (
+            "GET http://169.254.169.254/latest HTTP/1.1",
+            "403 Forbidden by sandbox policy: metadata service: `169.254.169.254`",
+        ),
+        (
+            "GET http://[::ffff:10.0.0.1]/ HTTP/1.1",
+            "403 Forbidden by sandbox policy: private destination: `::ffff:10.0.0.1`",
+        ),
         ("CONNECT no.example:443 HTTP/1.1", "502 cannot resolve `no.example`: no such name"),
         ("CONNECT good.example HTTP/1.1", "400 the destination needs a port from 1 to 65535"),
         ("GET / HTTP/1.1", "400 this is a proxy: send CONNECT, or a request with a whole http:// address"),
-        ("GET https://good.example/ HTTP/1.1", "400 only http:// can be asked for like this: send CONNECT for other schemes"),
+        (
+            "GET https://good.example/ HTTP/1.1",
+            "400 only http:// can be asked for like this: send CONNECT for other schemes",
+        ),
         ("GET http://u:p@good.example/ HTTP/1.1", "400 user and password do not belong into a destination"),
     ] {
         let client = client(|_| panic!("reached the outside")).await;
@@ -117,7 +136,10 @@ async fn socks_makes_a_tunnel_or_refuses() {
     client.read_exact(&mut replies).await.unwrap();
     assert_eq!(replies[..4], [5, 0, 5, 0]);
     assert_eq!(exchange(client, b"hi").await, "echo hi");
-    for (request, reply) in [("\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", 2), ("\x05\x01\x00\x05\x02\x00\x01\x01\x01\x01\x01\x00\x50", 7)] {
+    for (request, reply) in [
+        ("\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x00\x50", 2),
+        ("\x05\x01\x00\x05\x02\x00\x01\x01\x01\x01\x01\x00\x50", 7),
+    ] {
         let answer = exchange(self::client(|_| String::new()).await, request.as_bytes()).await;
         assert_eq!(answer.as_bytes()[..4], [5, 0, 5, reply]);
     }
@@ -126,13 +148,20 @@ async fn socks_makes_a_tunnel_or_refuses() {
 #[tokio::test]
 async fn the_proxy_of_the_host_is_used_after_the_checks() {
     let upstream = || UpstreamProxies::for_tests("http://me:secret@proxy.corp.example:3128");
-    let answer = |said: String| if said.starts_with("CONNECT") { format!("HTTP/1.1 200 OK\r\n\r\n{said}") } else { said };
+    let answer =
+        |said: String| if said.starts_with("CONNECT") { format!("HTTP/1.1 200 OK\r\n\r\n{said}") } else { said };
     let client = client_with(answer, upstream()).await;
     let tunnelled = exchange(client, b"CONNECT far.example:443 HTTP/1.1\r\n\r\n").await;
-    assert!(tunnelled.to_ascii_lowercase().contains("connect far.example:443 http/1.1\r\nhost: far.example:443\r\nproxy-authorization: basic "), "{tunnelled}");
+    assert!(
+        tunnelled
+            .to_ascii_lowercase()
+            .contains("connect far.example:443 http/1.1\r\nhost: far.example:443\r\nproxy-authorization: basic "),
+        "{tunnelled}"
+    );
     for refused in ["bad.example:80", "localhost:80", "10.0.0.7:3128", "2130706433:80"] {
         let client = client_with(|_| panic!("reached the proxy"), upstream()).await;
-        let answer = exchange(client, format!("CONNECT {refused} HTTP/1.1\r\nConnection: close\r\n\r\n").as_bytes()).await;
+        let answer =
+            exchange(client, format!("CONNECT {refused} HTTP/1.1\r\nConnection: close\r\n\r\n").as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 403 "), "{refused}: {answer}");
     }
 }

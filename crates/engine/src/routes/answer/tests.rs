@@ -18,7 +18,8 @@ fn text(content: &str, display_id: &str, update: bool) -> String {
 #[tokio::test]
 async fn an_answer_has_what_the_official_sdks_read() {
     let main = r#"{"data":{"text/plain":"42"},"is_main":true}"#;
-    let answer = run(&[(Kind::Stdout, "out"), (Kind::Stderr, "err"), (Kind::Result, main), (Kind::End, END)]).await.unwrap();
+    let answer =
+        run(&[(Kind::Stdout, "out"), (Kind::Stderr, "err"), (Kind::Result, main), (Kind::End, END)]).await.unwrap();
     let expected = json!({
         "stdout": "out", "stderr": "err", "exit": 0, "exit_code": 0, "duration_ms": 5, "results": [{"text/plain": "42"}],
         "main_result": 0, "execution_count": 2, "status": "ok",
@@ -39,13 +40,17 @@ async fn a_traceback_is_an_answer() {
 #[tokio::test]
 async fn displays_are_updated_and_cleared() {
     let (first, second, update) = (text("1", "a", false), text("2", "b", false), text("3", "a", true));
-    let answer = run(&[(Kind::Result, &first), (Kind::Result, &second), (Kind::Result, &update), (Kind::End, END)]).await.unwrap();
+    let answer = run(&[(Kind::Result, &first), (Kind::Result, &second), (Kind::Result, &update), (Kind::End, END)])
+        .await
+        .unwrap();
     assert_eq!(answer["results"], json!([{"text/plain": "3"}, {"text/plain": "2"}]));
-    let answer = run(&[(Kind::Result, &first), (Kind::Clear, "{}"), (Kind::Result, &second), (Kind::End, END)]).await.unwrap();
+    let answer =
+        run(&[(Kind::Result, &first), (Kind::Clear, "{}"), (Kind::Result, &second), (Kind::End, END)]).await.unwrap();
     assert_eq!(answer["results"], json!([{"text/plain": "2"}]));
     let waiting = [(Kind::Result, first.as_str()), (Kind::Clear, r#"{"wait":true}"#), (Kind::End, END)];
     assert_eq!(run(&waiting).await.unwrap()["results"], json!([{"text/plain": "1"}]));
-    let replaced = [(Kind::Result, first.as_str()), (Kind::Clear, r#"{"wait":true}"#), (Kind::Result, &second), (Kind::End, END)];
+    let replaced =
+        [(Kind::Result, first.as_str()), (Kind::Clear, r#"{"wait":true}"#), (Kind::Result, &second), (Kind::End, END)];
     assert_eq!(run(&replaced).await.unwrap()["results"], json!([{"text/plain": "2"}]));
     let stranger = text("4", "of an earlier cell", true);
     assert_eq!(run(&[(Kind::Result, &stranger), (Kind::End, END)]).await.unwrap()["results"], json!([]));
@@ -68,7 +73,10 @@ async fn interrupts_and_dead_kernels_are_told_in_words() {
     let end = r#"{"status":"kernel_died","execution_count":3,"exit_code":0,"duration_ms":1,"restarted":true}"#;
     let answer = run(&[(Kind::End, end)]).await.unwrap();
     assert_eq!(answer["error"], "the kernel died: variables are lost, files are not");
-    assert_eq!((&answer["exit"], &answer["status"], &answer["restarted"]), (&json!(1), &json!("kernel_died"), &json!(true)));
+    assert_eq!(
+        (&answer["exit"], &answer["status"], &answer["restarted"]),
+        (&json!(1), &json!("kernel_died"), &json!(true))
+    );
 }
 
 #[tokio::test]

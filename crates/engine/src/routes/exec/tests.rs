@@ -42,12 +42,24 @@ async fn output_is_answered_in_one_piece() {
         frame(Kind::Exit, r#"{"exit_code":7,"duration_ms":12}"#),
     ];
     let result = run_to_end(Scripted::new(frames), None).await.unwrap();
-    assert_eq!(result, ExecResult { stdout: "é\u{fffd}".into(), stderr: "e".into(), exit_code: 7, duration_ms: Some(12), truncated: false });
+    assert_eq!(
+        result,
+        ExecResult {
+            stdout: "é\u{fffd}".into(),
+            stderr: "e".into(),
+            exit_code: 7,
+            duration_ms: Some(12),
+            truncated: false
+        }
+    );
 }
 
 #[tokio::test]
 async fn a_time_limit_keeps_the_output_so_far() {
-    let frames = vec![frame(Kind::Stdout, "so far"), frame(Kind::Exit, r#"{"exit_code":143,"timed_out":true,"duration_ms":1000}"#)];
+    let frames = vec![
+        frame(Kind::Stdout, "so far"),
+        frame(Kind::Exit, r#"{"exit_code":143,"timed_out":true,"duration_ms":1000}"#),
+    ];
     let error = run_to_end(Scripted::new(frames), Some(1000)).await.unwrap_err();
     assert_eq!((error.status.as_u16(), error.body.code), (504, Some(ErrorCode::SandboxTimeout)));
     assert_eq!(error.body.error, "command timeout after 1s");

@@ -34,7 +34,9 @@ impl Decoder {
 fn decode(bytes: Vec<u8>) -> Piece {
     match String::from_utf8(bytes) {
         Ok(text) => Piece { text, raw: None },
-        Err(error) => Piece { text: String::from_utf8_lossy(error.as_bytes()).into_owned(), raw: Some(error.into_bytes()) },
+        Err(error) => {
+            Piece { text: String::from_utf8_lossy(error.as_bytes()).into_owned(), raw: Some(error.into_bytes()) }
+        }
     }
 }
 
@@ -43,7 +45,8 @@ fn incomplete_tail(bytes: &[u8]) -> usize {
     let tail = &bytes[bytes.len().saturating_sub(3)..];
     let Some(start) = tail.iter().rposition(|byte| *byte & 0xc0 != 0x80) else { return 0 };
     let sequence = &tail[start..];
-    let is_incomplete = std::str::from_utf8(sequence).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none());
+    let is_incomplete =
+        std::str::from_utf8(sequence).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none());
     if is_incomplete { sequence.len() } else { 0 }
 }
 

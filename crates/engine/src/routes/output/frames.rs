@@ -113,7 +113,9 @@ fn merge(ready: Vec<Frame>) -> Vec<Frame> {
     let mut merged: Vec<Frame> = Vec::with_capacity(ready.len());
     for frame in ready {
         match (merged.last_mut(), &frame) {
-            (Some(Ok((last, before))), Ok((kind, bytes))) if last == kind && is_output(*kind) && before.len() + bytes.len() <= 64 << 10 => {
+            (Some(Ok((last, before))), Ok((kind, bytes)))
+                if last == kind && is_output(*kind) && before.len() + bytes.len() <= 64 << 10 =>
+            {
                 *before = [&before[..], &bytes[..]].concat().into();
             }
             _ => merged.push(frame),
@@ -166,7 +168,13 @@ pub(crate) mod tests {
 
     #[test]
     fn only_neighbours_of_one_stream_are_joined() {
-        let frames = vec![frame(Kind::Stdout, "a"), frame(Kind::Stdout, "b"), frame(Kind::Stderr, "c"), frame(Kind::Stdout, "d"), frame(Kind::Exit, "{}")];
+        let frames = vec![
+            frame(Kind::Stdout, "a"),
+            frame(Kind::Stdout, "b"),
+            frame(Kind::Stderr, "c"),
+            frame(Kind::Stdout, "d"),
+            frame(Kind::Exit, "{}"),
+        ];
         let merged: Vec<_> = merge(frames).into_iter().map(Result::unwrap).collect();
         assert_eq!(merged.iter().map(|(_, bytes)| &bytes[..]).collect::<Vec<_>>(), [&b"ab"[..], b"c", b"d", b"{}"]);
     }

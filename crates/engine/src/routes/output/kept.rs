@@ -36,7 +36,11 @@ impl KeptOutput {
     pub(crate) fn finish(mut self) -> (String, bool) {
         if self.dropped == 0 {
             self.head.extend(self.tail);
-            return (String::from_utf8(self.head).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()), false);
+            return (
+                String::from_utf8(self.head)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+                false,
+            );
         }
         let tail = self.tail.make_contiguous();
         let broken = tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();

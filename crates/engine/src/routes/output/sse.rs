@@ -43,7 +43,8 @@ mod tests {
     fn events_are_ascii_and_one_line() {
         let mut out = Vec::new();
         encode("stdout", &serde_json::json!({"chunk": "é\u{85}\u{2028}😀\r\n\"\\\x7f\x01"}), &mut out);
-        let expected = "event: stdout\ndata: {\"chunk\":\"\\u00e9\\u0085\\u2028\\ud83d\\ude00\\r\\n\\\"\\\\\\u007f\\u0001\"}\n\n";
+        let expected =
+            "event: stdout\ndata: {\"chunk\":\"\\u00e9\\u0085\\u2028\\ud83d\\ude00\\r\\n\\\"\\\\\\u007f\\u0001\"}\n\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }
