@@ -38,44 +38,39 @@ export class PandaStackError extends Error {
   /** Kind of failure. */
   readonly code: ErrorCode;
   /** HTTP status, if a server answered. */
-  readonly statusCode: number | undefined;
+  readonly statusCode?: number;
   /** The server's name for the request. */
-  readonly requestId: string | undefined;
+  readonly requestId?: string;
   /** HTTP method. */
-  readonly method: string | undefined;
+  readonly method?: string;
   /** Address of the request, without its query. */
-  readonly url: string | undefined;
+  readonly url?: string;
   /** Seconds that the server asks to wait before the next try. */
-  readonly retryAfter: number | undefined;
+  readonly retryAfter?: number;
   /** The answer's body, at most 64 KiB of it. */
-  readonly body: string | undefined;
+  readonly body?: string;
   /** Standard output up to the failure. */
-  stdout: string | undefined;
+  stdout?: string;
   /** Standard error up to the failure. */
-  stderr: string | undefined;
+  stderr?: string;
   /** What a cell had shown up to the failure. */
-  execution: Execution | undefined;
+  execution?: Execution;
 
   constructor(message: string, statusCode?: number, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.code = details.code ?? codeOf(new.target);
-    this.statusCode = statusCode ?? details.statusCode;
-    this.requestId = details.requestId;
-    this.method = details.method;
-    this.url = details.url;
-    this.retryAfter = details.retryAfter;
-    this.body = details.body;
-    this.stdout = details.stdout;
-    this.stderr = details.stderr;
-    this.execution = details.execution;
+    const { cause: _, code: __, ...rest } = { ...details, statusCode: statusCode ?? details.statusCode };
+    for (const [name, value] of Object.entries(rest)) {
+      if (value !== undefined) Object.assign(this, { [name]: value });
+    }
     Object.defineProperty(this, brand, { value: chain(new.target) });
   }
 
   /** The server's answer, if there was one. */
   get response(): Response | undefined {
     if (this.statusCode === undefined || this.statusCode < 200 || this.statusCode > 599) return undefined;
-    return new Response(this.body ?? null, { status: this.statusCode });
+    return new Response(this.body || null, { status: this.statusCode });
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

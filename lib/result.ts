@@ -41,6 +41,10 @@ export interface DataFrame {
   columns: { name: string; dtype: string }[];
   /** Rows in order; the values are in the order of the columns. */
   rows: unknown[][];
+  /** Labels of the rows. */
+  index?: string[];
+  /** Columns of the whole table. */
+  column_count?: number;
   /** Rows of the whole table. */
   row_count: number;
   /** True if rows or columns were left out. */
