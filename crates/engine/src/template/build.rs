@@ -142,10 +142,13 @@ async fn finish(
     progress("booting and warming up");
     let folder = template_folder(home, &origin.id);
     let environment = origin.definition.environment.clone();
+    // A gigabyte takes its time to reach the disk: meanwhile the sandbox boots.
+    let image = folder.join("rootfs.erofs");
+    let synced = tokio::task::spawn_blocking(move || sync(&image));
     let spec = SandboxSpec { env: environment.clone(), ..SandboxSpec::new(folder.join("rootfs.erofs")) };
     let boot = bake(home, runsc, &spec, warm_up, &folder.join("checkpoint")).await?;
     progress("checking the result");
-    sync(&folder.join("rootfs.erofs"))?;
+    synced.await.map_err(|error| TemplateError::file("sync", &folder)(error.into()))??;
     let (hashes, rootfs_bytes, checkpoint_bytes) = measure(&folder)?;
     let template = Template {
         id: origin.id.clone(),
