@@ -27,8 +27,11 @@ class Cell:
     def run(self) -> None:
         """Runs the code and sends what came of it."""
         self._prepare_shell()
-        with cell_environment(self._message.get("env") or {}):
-            error = self._run_interruptibly()
+        try:
+            with cell_environment(self._message.get("env") or {}):
+                error = self._run_interruptibly()
+        except ValueError as invalid_environment:
+            error = invalid_environment
         if self._kernel.is_forked_child:
             end_forked_child(error)
         self._release_shell()
@@ -57,6 +60,7 @@ class Cell:
         self._shell.display_pub.is_main = False
         self._shell.format_errors.clear()
         self._shell.cell_running = True
+        self._kernel.interrupts.count = 0
 
     def _release_shell(self) -> None:
         self._shell.cell_running = False

@@ -8,6 +8,8 @@ from traitlets import Any
 
 from .mime import ResultTooLarge, to_strings
 
+_PLAIN_TYPES = frozenset((bool, int, float, complex, str, bytes))
+
 
 class ResultPublisher(DisplayPublisher):
     """Publishes what `display()` shows. `outbox` takes the messages; without one, the text is printed."""
@@ -51,6 +53,16 @@ class ValueHook(DisplayHook):
         """Objects that display themselves are the main result too."""
         super().start_displayhook()
         self.shell.display_pub.is_main = True
+
+    def compute_format_data(self, result):
+        """Formats the value. Numbers and strings have text only, unless a formatter was registered for them."""
+        formatters = self.shell.display_formatter.formatters
+        kind = type(result)
+        if kind in _PLAIN_TYPES and not any(
+            kind in formatter.type_printers for mime, formatter in formatters.items() if mime != "text/plain"
+        ):
+            return {"text/plain": formatters["text/plain"](result)}, {}
+        return super().compute_format_data(result)
 
     def write_output_prompt(self):
         """There is no prompt."""

@@ -7,12 +7,15 @@ import sys
 
 
 def apply_environment(values: dict[str, str | None]) -> None:
-    """Sets environment variables; None removes one."""
+    """Sets environment variables; None removes one. Raises ValueError for a name or value that none can have."""
     for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = str(value)
+        try:
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = str(value)
+        except (ValueError, OSError) as error:
+            raise ValueError(f"environment variable cannot be set: `{name!r}`: {error}") from None
 
 
 def enter_folder(path: str) -> None:
@@ -39,9 +42,8 @@ def reseed() -> None:
 def cell_environment(values: dict[str, str | None]):
     """Sets variables for one cell. What the cell itself changes stays changed."""
     before = {name: os.environ.get(name) for name in values}
-    apply_environment(values)
     try:
+        apply_environment(values)
         yield
     finally:
-        unchanged = {name: old for name, old in before.items() if os.environ.get(name) == values[name]}
-        apply_environment(unchanged)
+        apply_environment({name: old for name, old in before.items() if os.environ.get(name) == values[name]})

@@ -5,6 +5,7 @@ import atexit
 import contextvars
 import os
 import signal
+import sys
 
 from . import errors, plotly_figures
 from .cell import Cell
@@ -68,7 +69,6 @@ class Kernel:
         match message.get("type"):
             case "execute":
                 self._cells += 1
-                self.streams.restore()
                 self.interrupts.install()
                 Cell(self, message, f"<cell {self._cells}>").run()
                 self._end_renderer_when_idle()
@@ -79,7 +79,10 @@ class Kernel:
                 self.channel.send({"type": "quiesced"})
 
     def _configure(self, message: dict) -> None:
-        apply_environment(message.get("env") or {})
+        try:
+            apply_environment(message.get("env") or {})
+        except ValueError as error:
+            print(error, file=sys.stderr)
         if message.get("cwd"):
             enter_folder(message["cwd"])
         if message.get("reseed"):

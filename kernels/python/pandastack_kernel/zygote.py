@@ -38,7 +38,7 @@ class Zygote:
         self._shell = warm_shell()
         freeze()
         self._channel.send({"type": "ready", "python": platform.python_version()})
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             selector.register(self._channel, selectors.EVENT_READ)
             selector.register(self._wakeup[0], selectors.EVENT_READ)
             while self._turn(selector):

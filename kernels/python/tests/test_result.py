@@ -155,3 +155,11 @@ def test_odd_display_arguments_keep_the_types_of_the_protocol(kernel):
     assert message["data"] == {"text/plain": "a", "5": "6"}
     assert (message["display_id"], message["update"]) == ("7", True)
     assert execution.events[1][1]["wait"] is True
+
+
+def test_formatters_for_plain_types_are_used(kernel):
+    kernel.run("get_ipython().display_formatter.formatters['text/html'].for_type(int, lambda value: f'<b>{value}</b>')")
+    assert kernel.run("5").results[0]["data"] == {"text/html": "<b>5</b>", "text/plain": "5"}
+    kernel.run("%precision 2")
+    assert kernel.run("3.14159").text == "3.14"
+    assert kernel.run("'a'").results[0]["data"] == {"text/plain": "'a'"}

@@ -117,6 +117,19 @@ def test_environment_of_one_cell(kernel):
     assert kernel.run("os.environ['A']").text == "'mine'"
 
 
+def test_environment_that_cannot_be_is_an_error(kernel):
+    for env in ({"A": "x\0y"}, {"": "x"}, {"A=B": "x"}, {"A": "\ud800"}):
+        execution = kernel.run("1", env={"B": "2", **env})
+        assert execution.status == "error" and execution.error["name"] in (
+            "ValueError",
+            "OSError",
+            "UnicodeEncodeError",
+        )
+        assert kernel.run("import os; 'A' in os.environ, 'B' in os.environ").text == "(False, False)"
+    kernel.configure(env={"A": "x\0y"})
+    assert "environment variable cannot be set: `'A'`" in kernel.run("1").stderr
+
+
 def test_configure(kernel, tmp_path):
     kernel.run("import random, os; random.seed(1); state = random.getstate()")
     kernel.configure(env={"ID": "7", "HOME": None}, cwd=str(tmp_path), reseed=True)
