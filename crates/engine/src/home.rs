@@ -5,6 +5,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use pandastack_protocol::env_vars;
+
 /// Longest path of a Unix socket on Linux, in bytes, without the final NUL.
 pub const MAX_SOCKET_PATH: usize = 107;
 
@@ -31,7 +33,7 @@ impl Home {
     /// # Errors
     /// If none of the three variables is set.
     pub fn from_env() -> io::Result<Self> {
-        Self::from_variables(env::var_os("PANDASTACK_HOME"), env::var_os("XDG_STATE_HOME"), env::var_os("HOME"))
+        Self::from_variables(env::var_os(env_vars::HOME), env::var_os("XDG_STATE_HOME"), env::var_os("HOME"))
     }
 
     fn from_variables(home: Option<OsString>, state: Option<OsString>, user: Option<OsString>) -> io::Result<Self> {

@@ -14,6 +14,8 @@ pub const HOME: &str = "PANDASTACK_HOME";
 pub const BINARY: &str = "PANDASTACK_BINARY";
 /// The `runsc` binary. Default: `runsc` on PATH, then `$PANDASTACK_HOME/bin/runsc`.
 pub const RUNSC: &str = "PANDASTACK_RUNSC";
+/// URL below which `ARCHITECTURE/runsc` and `ARCHITECTURE/runsc.sha512` lie for installing. Default: the latest official release.
+pub const RUNSC_URL: &str = "PANDASTACK_RUNSC_URL";
 /// The guest agent's binary. Default: `pandastack-guest` beside the `pandastack` binary.
 pub const GUEST: &str = "PANDASTACK_GUEST";
 /// Log filter of the engine, for example `info` or `pandastack_engine=debug`.

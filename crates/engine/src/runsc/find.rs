@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, io};
 
+use pandastack_protocol::env_vars;
 use tokio::process::Command;
 
 use super::{RunscError, Version};
@@ -31,7 +32,7 @@ pub struct FoundRunsc {
 /// [`RunscError::Refused`] if `PANDASTACK_RUNSC` is set and cannot be used: an explicit choice is never replaced by another.
 /// [`RunscError::NotFound`] with what is wrong with each candidate otherwise.
 pub async fn find(home: &Home) -> Result<FoundRunsc, RunscError> {
-    find_in(env::var_os("PANDASTACK_RUNSC"), env::var_os("PATH"), home).await
+    find_in(env::var_os(env_vars::RUNSC), env::var_os("PATH"), home).await
 }
 
 pub(crate) async fn find_in(

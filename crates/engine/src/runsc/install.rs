@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::{env, error::Error};
 
+use pandastack_protocol::env_vars;
 use sha2::{Digest, Sha512};
 use tokio::process::Command;
 
@@ -40,7 +41,7 @@ pub struct InstallOptions {
 
 impl Default for InstallOptions {
     fn default() -> Self {
-        let releases = env::var("PANDASTACK_RUNSC_URL").ok().filter(|url| !url.is_empty());
+        let releases = env::var(env_vars::RUNSC_URL).ok().filter(|url| !url.is_empty());
         Self { releases: releases.unwrap_or_else(|| OFFICIAL_RELEASES.to_owned()), go: "go".into() }
     }
 }
