@@ -12,7 +12,10 @@ use crate::outcome::{Json, Outcome, from_js};
 #[napi]
 impl NativeClient {
     /// Creates a sandbox.
-    #[napi(ts_args_type = "options: CreateSandbox, cancel?: CancelToken | null", ts_return_type = "Promise<SandboxInfo>")]
+    #[napi(
+        ts_args_type = "options: CreateSandbox, cancel?: CancelToken | null",
+        ts_return_type = "Promise<SandboxInfo>"
+    )]
     pub fn create_sandbox<'env>(
         &self,
         env: &'env Env,

@@ -27,7 +27,10 @@ impl<T> Clone for Pull<T> {
 
 impl<T> Pull<T> {
     pub(crate) fn new(stream: EventStream<T>) -> Self {
-        Self { source: Arc::new(Mutex::new(Source { stream: Some(stream), failed: None })), closed: CancellationToken::new() }
+        Self {
+            source: Arc::new(Mutex::new(Source { stream: Some(stream), failed: None })),
+            closed: CancellationToken::new(),
+        }
     }
 
     /// Closes the connection; a waiting pull is aborted.

@@ -4,7 +4,9 @@ mod decode;
 
 use std::time::Duration;
 
-use pandastack_protocol::code_context::{CodeContextInfo, CreateCodeContext, ExecutionAnswer, ExecutionEvent, NDJSON, RunCode};
+use pandastack_protocol::code_context::{
+    CodeContextInfo, CreateCodeContext, ExecutionAnswer, ExecutionEvent, NDJSON, RunCode,
+};
 use pandastack_protocol::error::ErrorCode;
 use reqwest::header;
 use serde_json::Value;
@@ -34,7 +36,8 @@ impl Client {
     pub async fn create_code_context(&self, sandbox: &str, options: &CreateCodeContext) -> Result<CodeContextInfo> {
         let request = Request::post(&["sandboxes", sandbox, "repl", "sessions"]).json(options)?;
         // A first kernel may have to start.
-        let mut info: CodeContextInfo = self.json(request.rule(Rule::WarmUp).limit(Limit::AtLeast(Duration::from_secs(60)))).await?;
+        let mut info: CodeContextInfo =
+            self.json(request.rule(Rule::WarmUp).limit(Limit::AtLeast(Duration::from_secs(60)))).await?;
         complete(&mut info, sandbox)?;
         Ok(info)
     }
@@ -65,7 +68,8 @@ impl Client {
     /// # Errors
     /// `not_found` if there is no such context; `not_supported` or `not_found` by servers that cannot.
     pub async fn interrupt_code_context(&self, sandbox: &str, context: &str) -> Result<()> {
-        self.empty(Request::post(&["sandboxes", sandbox, "repl", "sessions", context, "interrupt"]).rule(Rule::Safe)).await
+        self.empty(Request::post(&["sandboxes", sandbox, "repl", "sessions", context, "interrupt"]).rule(Rule::Safe))
+            .await
     }
 
     /// Replaces the kernel; variables are lost.
@@ -94,7 +98,8 @@ impl Client {
         if is_ndjson(&response) {
             return Ok(pump(response, ExecutionDecoder::default(), deadline));
         }
-        let answer = self.rest_as_json(&request, response, Instant::now() + patience.max(self.config().timeout)).await?;
+        let answer =
+            self.rest_as_json(&request, response, Instant::now() + patience.max(self.config().timeout)).await?;
         Ok(EventStream::of(events_of(understood(normalised(answer))?)))
     }
 }

@@ -122,7 +122,9 @@ impl Config {
             capacity_wait: options.capacity_wait_ms.map_or(DEFAULT_CAPACITY_WAIT, Duration::from_millis),
             warm_up: warm_up(env),
             binary: set(env(env_vars::BINARY)).map(PathBuf::from).or(options.binary),
-            user_agent: options.user_agent.unwrap_or_else(|| format!("pandastack-client/{}", env!("CARGO_PKG_VERSION"))),
+            user_agent: options
+                .user_agent
+                .unwrap_or_else(|| format!("pandastack-client/{}", env!("CARGO_PKG_VERSION"))),
         })
     }
 }
@@ -200,7 +202,8 @@ mod tests {
 
     #[test]
     fn no_server_and_no_key_names_both_ways_out() {
-        let config = resolve(ClientOptions::default(), &[("PANDASTACK_API", ""), ("PANDASTACK_API_KEY", " ")], "{}").unwrap();
+        let config =
+            resolve(ClientOptions::default(), &[("PANDASTACK_API", ""), ("PANDASTACK_API_KEY", " ")], "{}").unwrap();
         let error = config.check().err().unwrap();
         assert_eq!(error.code(), ErrorCode::Auth);
         assert!(error.message().contains("PANDASTACK_API_KEY") && error.message().contains("PANDASTACK_API=local"));
@@ -241,7 +244,9 @@ mod tests {
 
     #[test]
     fn a_key_with_a_line_break_is_refused() {
-        let error = resolve(ClientOptions { api_key: Some("a\nb".into()), ..ClientOptions::default() }, &[], "{}").err().unwrap();
+        let error = resolve(ClientOptions { api_key: Some("a\nb".into()), ..ClientOptions::default() }, &[], "{}")
+            .err()
+            .unwrap();
         assert_eq!(error.code(), ErrorCode::InvalidOption);
     }
 }

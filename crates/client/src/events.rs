@@ -153,7 +153,8 @@ impl<D: Decoder> Pump<D> {
             Some(limit) => tokio::time::timeout_at(limit, read).await.map_err(|_| self.overdue())?,
         };
         piece.map_err(|error| {
-            Error::new(ErrorCode::Interrupted, "the connection was lost during the stream").with_source(error.without_url())
+            Error::new(ErrorCode::Interrupted, "the connection was lost during the stream")
+                .with_source(error.without_url())
         })
     }
 

@@ -35,7 +35,8 @@ impl Client {
     /// # Errors
     /// As [`Self::exec`] before the first event; later the stream's last item is the error.
     pub async fn exec_stream(&self, sandbox: &str, command: &ExecRequest) -> Result<ExecStream> {
-        let deadline = own_limit(command)?.map(|own| tokio::time::Instant::now() + self.config().timeout.max(own.saturating_add(MARGIN)));
+        let deadline = own_limit(command)?
+            .map(|own| tokio::time::Instant::now() + self.config().timeout.max(own.saturating_add(MARGIN)));
         let request = Request::post(&["sandboxes", sandbox, "exec", "stream"]).json(command)?;
         let request = request.accept("text/event-stream").rule(Rule::WarmUp).runs_code();
         let response = self.send(request.limit(Limit::Client)).await?;
@@ -45,8 +46,11 @@ impl Client {
 
 fn own_limit(command: &ExecRequest) -> Result<Option<Duration>> {
     let Some(seconds) = &command.timeout_seconds else { return Ok(None) };
-    let limit = seconds.as_f64().filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    limit.map(Some).ok_or_else(|| Error::option(format!("a time limit must be a positive number of seconds: `{seconds}`")))
+    let limit =
+        seconds.as_f64().filter(|seconds| *seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    limit
+        .map(Some)
+        .ok_or_else(|| Error::option(format!("a time limit must be a positive number of seconds: `{seconds}`")))
 }
 
 #[derive(Default)]
@@ -97,8 +101,9 @@ fn output(data: String, make: impl FnOnce(String, Option<String>) -> ExecEvent) 
 }
 
 fn exit(data: &str) -> Result<ExecEvent> {
-    let exit: ExitEvent = serde_json::from_str(data)
-        .map_err(|error| Error::new(ErrorCode::Interrupted, "the exit event cannot be understood").with_source(error))?;
+    let exit: ExitEvent = serde_json::from_str(data).map_err(|error| {
+        Error::new(ErrorCode::Interrupted, "the exit event cannot be understood").with_source(error)
+    })?;
     Ok(ExecEvent::Exit { exit_code: exit.exit_code, duration_ms: exit.duration_ms })
 }
 
@@ -130,7 +135,9 @@ mod tests {
 
     #[test]
     fn chunks_as_json_or_bare_text_and_the_exit() {
-        let (events, _) = items("event: stdout\ndata: {\"chunk\":\"a\\n\"}\n\nevent: x\ndata: 1\n\nevent: stderr\ndata: bare\n\nevent: exit\ndata: {\"exit_code\":7}\n");
+        let (events, _) = items(
+            "event: stdout\ndata: {\"chunk\":\"a\\n\"}\n\nevent: x\ndata: 1\n\nevent: stderr\ndata: bare\n\nevent: exit\ndata: {\"exit_code\":7}\n",
+        );
         let stdout = ExecEvent::Stdout { text: "a\n".into(), base64: None };
         let stderr = ExecEvent::Stderr { text: "bare".into(), base64: None };
         assert_eq!(events, [stdout, stderr, ExecEvent::Exit { exit_code: 7, duration_ms: None }]);
@@ -138,8 +145,14 @@ mod tests {
 
     #[test]
     fn failures_have_the_right_kind() {
-        assert_eq!(items("event: error\ndata: {\"error\":\"command timeout after 1s\"}\n\n").1, Some(ErrorCode::SandboxTimeout));
-        assert_eq!(items("event: error\ndata: {\"error\":\"x\",\"code\":\"sandbox_gone\"}\n\n").1, Some(ErrorCode::SandboxGone));
+        assert_eq!(
+            items("event: error\ndata: {\"error\":\"command timeout after 1s\"}\n\n").1,
+            Some(ErrorCode::SandboxTimeout)
+        );
+        assert_eq!(
+            items("event: error\ndata: {\"error\":\"x\",\"code\":\"sandbox_gone\"}\n\n").1,
+            Some(ErrorCode::SandboxGone)
+        );
         assert_eq!(items("event: error\ndata: lost\n\n").1, Some(ErrorCode::Server));
         assert_eq!(items("event: exit\ndata: 7\n\n").1, Some(ErrorCode::Interrupted));
     }

@@ -41,7 +41,8 @@ impl FileDownload {
             Error::new(ErrorCode::Timeout, format!("nothing arrived for {} ms", self.patience.as_millis()))
         })?;
         chunk.map_err(|error| {
-            Error::new(ErrorCode::Interrupted, "the connection was lost during the download").with_source(error.without_url())
+            Error::new(ErrorCode::Interrupted, "the connection was lost during the download")
+                .with_source(error.without_url())
         })
     }
 }
@@ -56,7 +57,8 @@ impl Client {
         let mut bytes = Vec::new();
         while let Some(chunk) = download.next_chunk().await? {
             if bytes.len() + chunk.len() > answer::MAX_BODY {
-                let message = format!("the file is larger than {} bytes: `{path}`; read it as a stream", answer::MAX_BODY);
+                let message =
+                    format!("the file is larger than {} bytes: `{path}`; read it as a stream", answer::MAX_BODY);
                 return Err(Error::new(ErrorCode::BadRequest, message));
             }
             bytes.extend_from_slice(&chunk);
@@ -82,7 +84,9 @@ impl Client {
         let request = file(Request::put(&["sandboxes", sandbox, "fs"]), path)?.rule(Rule::WarmUp);
         match body {
             FileBody::Bytes(bytes) => {
-                let limit = Limit::AtLeast(self.config().timeout + Duration::from_secs(bytes.len() as u64 / SLOWEST_BYTES_PER_SECOND));
+                let limit = Limit::AtLeast(
+                    self.config().timeout + Duration::from_secs(bytes.len() as u64 / SLOWEST_BYTES_PER_SECOND),
+                );
                 self.json(request.body(Body::Bytes(bytes, BYTES.to_owned())).limit(limit)).await
             }
             FileBody::Stream(pieces) => self.json_streamed(request.limit(Limit::None), BYTES, stream_of(pieces)).await,
@@ -142,9 +146,14 @@ fn missing_file(error: Error, path: &str) -> Error {
         return error;
     }
     let message = format!("no such file or directory: `{path}`");
-    Error::new(ErrorCode::NotFound, message).with_status(404).with_request_id(error.request_id().map(str::to_owned)).with_source(error)
+    Error::new(ErrorCode::NotFound, message)
+        .with_status(404)
+        .with_request_id(error.request_id().map(str::to_owned))
+        .with_source(error)
 }
 
-fn stream_of(pieces: mpsc::Receiver<std::io::Result<Bytes>>) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
+fn stream_of(
+    pieces: mpsc::Receiver<std::io::Result<Bytes>>,
+) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
     futures::stream::unfold(pieces, async |mut pieces| pieces.recv().await.map(|piece| (piece, pieces)))
 }

@@ -104,7 +104,8 @@ impl Client {
             .send(|client, base| {
                 let mut filled = self.filled(&request, client, base)?;
                 let body = body.lock().ok().and_then(|mut body| body.take());
-                *filled.body_mut() = Some(body.ok_or_else(|| Error::new(ErrorCode::Network, "the server cannot be reached"))?);
+                *filled.body_mut() =
+                    Some(body.ok_or_else(|| Error::new(ErrorCode::Network, "the server cannot be reached"))?);
                 let value = content_type.parse().map_err(|_| Error::option("not a content type"))?;
                 filled.headers_mut().insert(reqwest::header::CONTENT_TYPE, value);
                 filled.headers_mut().remove(reqwest::header::CONTENT_LENGTH);
@@ -141,9 +142,7 @@ impl Client {
     async fn attempt(&self, request: &Request, deadline: Option<Instant>) -> Result<reqwest::Response> {
         let url = self.url(request)?;
         let sent = self.transport.send(|client, base| self.filled(request, client, base));
-        until(deadline, request, url.clone(), sent)
-            .await?
-            .map_err(|error| error.with_request(&request.method, &url))
+        until(deadline, request, url.clone(), sent).await?.map_err(|error| error.with_request(&request.method, &url))
     }
 
     fn filled(&self, request: &Request, client: &reqwest::Client, base: &url::Url) -> Result<reqwest::Request> {

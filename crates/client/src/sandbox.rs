@@ -19,7 +19,8 @@ impl Client {
     /// # Errors
     /// `capacity` or `rate_limit` if there was no room, `bad_request` or `not_found` for an unknown template.
     pub async fn create_sandbox(&self, options: &CreateSandbox) -> Result<SandboxInfo> {
-        let request = Request::post(&["sandboxes"]).json(options)?.rule(Rule::Capacity).limit(Limit::AtLeast(CREATE_LIMIT));
+        let request =
+            Request::post(&["sandboxes"]).json(options)?.rule(Rule::Capacity).limit(Limit::AtLeast(CREATE_LIMIT));
         let (hand_over, arrival) = tokio::sync::oneshot::channel();
         let client = self.clone();
         tokio::spawn(async move { client.create_and_hand_over(request, hand_over).await });
@@ -80,7 +81,8 @@ pub(crate) fn items<T: DeserializeOwned>(answer: Value, keys: &[&str]) -> Result
     if list.is_null() {
         return Ok(Vec::new());
     }
-    serde_json::from_value(list).map_err(|error| Error::new(ErrorCode::Network, "the server's list cannot be understood").with_source(error))
+    serde_json::from_value(list)
+        .map_err(|error| Error::new(ErrorCode::Network, "the server's list cannot be understood").with_source(error))
 }
 
 #[cfg(test)]

@@ -72,7 +72,12 @@ pub(super) fn normalised(answer: Value) -> Value {
         let text = answer.remove(key).map(text_of).unwrap_or_default();
         answer.insert(key.into(), text.into());
     }
-    if let Some(error) = answer.remove("error").filter(|error| !matches!(error, Value::Null)).map(text_of).filter(|text| !text.is_empty()) {
+    if let Some(error) = answer
+        .remove("error")
+        .filter(|error| !matches!(error, Value::Null))
+        .map(text_of)
+        .filter(|text| !text.is_empty())
+    {
         answer.insert("error".into(), error.into());
     }
     let results = answer.remove("results").map(bundles).unwrap_or_default();

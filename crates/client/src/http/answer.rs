@@ -109,7 +109,11 @@ fn code(status: StatusCode, parts: &Parts, retry_after: Option<Duration>, runs_c
     if let Some(code) = parts.code {
         return code;
     }
-    if runs_code && status.is_server_error() && parts.is_flat && speaks_of_timeout(parts.message.as_deref().unwrap_or("")) {
+    if runs_code
+        && status.is_server_error()
+        && parts.is_flat
+        && speaks_of_timeout(parts.message.as_deref().unwrap_or(""))
+    {
         return ErrorCode::SandboxTimeout;
     }
     match status.as_u16() {
@@ -205,7 +209,11 @@ mod tests {
 
     #[test]
     fn output_up_to_the_limit_is_kept() {
-        let error = error(504, r#"{"error":"command timeout after 1s","code":"sandbox_timeout","stdout":"a","stderr":"b"}"#, true);
+        let error = error(
+            504,
+            r#"{"error":"command timeout after 1s","code":"sandbox_timeout","stdout":"a","stderr":"b"}"#,
+            true,
+        );
         assert_eq!((error.partial().stdout.as_deref(), error.partial().stderr.as_deref()), (Some("a"), Some("b")));
     }
 

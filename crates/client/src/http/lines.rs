@@ -23,7 +23,10 @@ impl Lines {
         self.searched -= self.start;
         self.start = 0;
         if self.buffer.len() + piece.len() > MAX_LINE {
-            return Err(Error::new(ErrorCode::Network, format!("a line of the stream is longer than {MAX_LINE} bytes")));
+            return Err(Error::new(
+                ErrorCode::Network,
+                format!("a line of the stream is longer than {MAX_LINE} bytes"),
+            ));
         }
         self.buffer.extend_from_slice(piece);
         Ok(())

@@ -110,7 +110,8 @@ impl Request {
     }
 
     pub(crate) fn json(mut self, value: &impl Serialize) -> Result<Self> {
-        let text = serde_json::to_vec(value).map_err(|error| Error::option("cannot be sent as JSON").with_source(error))?;
+        let text =
+            serde_json::to_vec(value).map_err(|error| Error::option("cannot be sent as JSON").with_source(error))?;
         if text.len() > MAX_SENT {
             return Err(Error::option(format!("too large to send: {} bytes, at most {MAX_SENT}", text.len())));
         }
@@ -169,7 +170,8 @@ impl Request {
             return Err(Error::option(format!("not a valid id or name: `{part}`")));
         }
         let mut url = base.clone();
-        let mut segments = url.path_segments_mut().map_err(|()| Error::option("the server's address cannot have a path"))?;
+        let mut segments =
+            url.path_segments_mut().map_err(|()| Error::option("the server's address cannot have a path"))?;
         segments.pop_if_empty();
         if self.at_root {
             segments.pop();
@@ -194,9 +196,7 @@ impl Request {
             }
             Body::Empty => builder,
             Body::Json(text) => builder.header(header::CONTENT_TYPE, "application/json").body(text.clone()),
-            Body::Bytes(bytes, content_type) => {
-                builder.header(header::CONTENT_TYPE, content_type).body(bytes.clone())
-            }
+            Body::Bytes(bytes, content_type) => builder.header(header::CONTENT_TYPE, content_type).body(bytes.clone()),
         };
         builder.build().map_err(|error| Error::option("the request cannot be built").with_source(error.without_url()))
     }
@@ -213,7 +213,10 @@ mod tests {
     #[test]
     fn every_part_of_a_path_is_encoded() {
         assert_eq!(url(&["sandboxes", "a/b c?#%"]).unwrap(), "http://h/base/v1/sandboxes/a%2Fb%20c%3F%23%25");
-        assert_eq!(Request::get(&["healthz"]).at_root().url(&Url::parse("http://h/base/v1/").unwrap()).unwrap().as_str(), "http://h/base/healthz");
+        assert_eq!(
+            Request::get(&["healthz"]).at_root().url(&Url::parse("http://h/base/v1/").unwrap()).unwrap().as_str(),
+            "http://h/base/healthz"
+        );
     }
 
     #[test]
@@ -226,6 +229,8 @@ mod tests {
     #[test]
     fn queries_are_form_encoded() {
         let request = Request::get(&["fs"]).query("path", "/a b/ü&x");
-        assert!(request.url(&Url::parse("http://h/v1/").unwrap()).unwrap().as_str().ends_with("?path=%2Fa+b%2F%C3%BC%26x"));
+        assert!(
+            request.url(&Url::parse("http://h/v1/").unwrap()).unwrap().as_str().ends_with("?path=%2Fa+b%2F%C3%BC%26x")
+        );
     }
 }

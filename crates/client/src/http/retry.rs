@@ -27,7 +27,9 @@ impl Client {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            let Some(pause) = self.pause_before_next(request, &error, tries, started.elapsed()) else { return Err(error) };
+            let Some(pause) = self.pause_before_next(request, &error, tries, started.elapsed()) else {
+                return Err(error);
+            };
             if deadline.is_some_and(|deadline| Instant::now() + pause >= deadline) && request.rule != Rule::Capacity {
                 return Err(error);
             }
@@ -44,7 +46,8 @@ impl Client {
             return Ok(response);
         }
         let url = self.url(request)?;
-        let refusal = super::until(deadline, request, url.clone(), answer::refusal(response, request.runs_code)).await?;
+        let refusal =
+            super::until(deadline, request, url.clone(), answer::refusal(response, request.runs_code)).await?;
         Err(refusal.with_request(&request.method, &url))
     }
 
@@ -78,7 +81,10 @@ fn safe_pause(error: &Error, tries: u32) -> Option<Duration> {
     if !passing || tries + 1 >= MAX_TRIES {
         return None;
     }
-    Some(error.retry_after().unwrap_or_default() + backoff::jittered(Duration::from_millis(100), Duration::from_secs(2), tries))
+    Some(
+        error.retry_after().unwrap_or_default()
+            + backoff::jittered(Duration::from_millis(100), Duration::from_secs(2), tries),
+    )
 }
 
 /// The server says in so many words that the sandbox was not reached. A timeout is not such a word: the command may run.

@@ -24,12 +24,17 @@ fn trusted() -> Result<Vec<Certificate>> {
         if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
             let path = std::path::PathBuf::from(path);
             let pem = std::fs::read(&path).map_err(|error| unreadable(variable, &path).with_source(error))?;
-            certificates.extend(Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(variable, &path).with_source(error))?);
+            certificates.extend(
+                Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(variable, &path).with_source(error))?,
+            );
         }
     }
     Ok(certificates)
 }
 
 fn unreadable(variable: &str, path: &std::path::Path) -> Error {
-    Error::new(ErrorCode::Network, format!("the certificates named by `{variable}` cannot be read: `{}`", path.display()))
+    Error::new(
+        ErrorCode::Network,
+        format!("the certificates named by `{variable}` cannot be read: `{}`", path.display()),
+    )
 }
