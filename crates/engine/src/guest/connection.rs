@@ -33,8 +33,11 @@ const CONNECTION_WINDOW: u32 = 1 << 30;
 /// Longest HTTP/2 frame, in bytes.
 const FRAME_SIZE: u32 = 1 << 20;
 
-/// Size asked of the kernel for each pipe, in bytes.
-const PIPE_SIZE: i32 = 1 << 20;
+/// Size asked of the kernel for the sandbox's stdout, in bytes.
+const STDOUT_SIZE: i32 = 1 << 20;
+
+/// Size asked of the kernel for the sandbox's stdin, in bytes. Smaller, as an ordinary user's pipes share 64 MiB.
+const STDIN_SIZE: i32 = 256 << 10;
 
 /// Time between two `Hello`s while the agent does not answer.
 const HELLO_INTERVAL: Duration = Duration::from_secs(3);
@@ -62,6 +65,9 @@ impl Connection {
     pub fn open(sandbox_id: &str, stdio: &GuestStdio, epoch: u64, in_step: bool) -> Result<Arc<Self>, EngineError> {
         let from_guest = open_receiver(&stdio.stdout)?;
         let to_guest = open_sender(&stdio.stdin)?;
+        // Without room in the user's share the pipes stay as they are.
+        let _ = fcntl(&from_guest, FcntlArg::F_SETPIPE_SZ(STDOUT_SIZE));
+        let _ = fcntl(&to_guest, FcntlArg::F_SETPIPE_SZ(STDIN_SIZE));
         let stderr = open_receiver(&stdio.stderr)?;
         let decoder = if in_step { Decoder::new() } else { Decoder::skipping() };
 
@@ -248,17 +254,11 @@ fn set_reason(closed: &watch::Sender<Option<Arc<str>>>, reason: &str) {
 }
 
 fn open_receiver(path: &Path) -> Result<pipe::Receiver, EngineError> {
-    let opened =
-        pipe::OpenOptions::new().read_write(true).open_receiver(path).map_err(|error| pipe_error(path, &error))?;
-    let _ = fcntl(&opened, FcntlArg::F_SETPIPE_SZ(PIPE_SIZE));
-    Ok(opened)
+    pipe::OpenOptions::new().read_write(true).open_receiver(path).map_err(|error| pipe_error(path, &error))
 }
 
 fn open_sender(path: &Path) -> Result<pipe::Sender, EngineError> {
-    let opened =
-        pipe::OpenOptions::new().read_write(true).open_sender(path).map_err(|error| pipe_error(path, &error))?;
-    let _ = fcntl(&opened, FcntlArg::F_SETPIPE_SZ(PIPE_SIZE));
-    Ok(opened)
+    pipe::OpenOptions::new().read_write(true).open_sender(path).map_err(|error| pipe_error(path, &error))
 }
 
 fn pipe_error(path: &Path, error: &std::io::Error) -> EngineError {
