@@ -15,7 +15,10 @@ async function compare(figure, target, unit, measure) {
   const values = { old: [], new: [] };
   // In turns, so that a busy moment of the machine hits both.
   for (let round = -1; round < 7; round += 1) {
-    for (const [name, clientPackage] of [["old", release], ["new", sdk]]) {
+    for (const [name, clientPackage] of [
+      ["old", release],
+      ["new", sdk],
+    ]) {
       const value = await measure(clientPackage);
       if (round >= 0) values[name].push(value);
     }

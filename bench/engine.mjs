@@ -34,10 +34,14 @@ async function oneSandbox() {
   try {
     const context = await sandbox.createCodeContext();
     const rows = [row('runCode("1+1")', await times(300, () => context.runCode("1+1")), "ms", "1 ms")];
-    const contexts = await times(15, () => sandbox.createCodeContext(), async (made) => {
-      await made.close();
-      await pause(250);
-    });
+    const contexts = await times(
+      15,
+      () => sandbox.createCodeContext(),
+      async (made) => {
+        await made.close();
+        await pause(250);
+      },
+    );
     rows.push(row("createCodeContext", contexts, "ms", "15 ms"));
     rows.push(row('exec("true")', await times(100, () => sandbox.exec("true")), "ms", "10 ms"));
     const data = new Uint8Array(64 << 20);

@@ -13,7 +13,9 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 
-console.log(`Node.js ${process.version}, ${availableParallelism()} CPUs (${cpus()[0]?.model.trim()}), load ${loadavg()[0].toFixed(1)}\n`);
+console.log(
+  `Node.js ${process.version}, ${availableParallelism()} CPUs (${cpus()[0]?.model.trim()}), load ${loadavg()[0].toFixed(1)}\n`,
+);
 const rows = [];
 for (const name of chosen) {
   try {

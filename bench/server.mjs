@@ -1,7 +1,13 @@
 // A server that answers at once, so that what is measured is the client. Runs as a child process; sends its port to its parent.
 import { createServer } from "node:http";
 
-const info = JSON.stringify({ id: "11111111-1111-4111-8111-111111111111", template: "code-interpreter", cpu: 1, memory_mb: 512, status: "running" });
+const info = JSON.stringify({
+  id: "11111111-1111-4111-8111-111111111111",
+  template: "code-interpreter",
+  cpu: 1,
+  memory_mb: 512,
+  status: "running",
+});
 const block = Buffer.alloc(1 << 20, "panda");
 
 const routes = [
@@ -25,7 +31,8 @@ async function streamEvents(request, response) {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   const event = 'event: stdout\ndata: {"chunk":"a line of ordinary length, as programs print them\\n"}\n\n';
   for (let sent = 0; sent < count; sent += 100) {
-    if (!response.write(event.repeat(Math.min(100, count - sent)))) await new Promise((resolve) => response.once("drain", resolve));
+    if (!response.write(event.repeat(Math.min(100, count - sent))))
+      await new Promise((resolve) => response.once("drain", resolve));
   }
   response.end('event: exit\ndata: {"exit_code":0}\n\n');
 }

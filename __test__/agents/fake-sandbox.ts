@@ -1,17 +1,17 @@
-import type { CreateSandbox } from '../../lib/agents/contract.js';
-import type { RunCodeOptions } from '../../lib/code-context.js';
-import type { Execution } from '../../lib/execution.js';
-import type { Sandbox, SandboxCreateOptions } from '../../lib/sandbox.js';
+import type { CreateSandbox } from "../../lib/agents/contract.js";
+import type { RunCodeOptions } from "../../lib/code-context.js";
+import type { Execution } from "../../lib/execution.js";
+import type { Sandbox, SandboxCreateOptions } from "../../lib/sandbox.js";
 
 /** What a scripted cell does. */
 export type Cell = (options: RunCodeOptions, context: FakeContext) => Promise<Parts>;
 
 /** Parts of an execution that matter to a test. */
-export type Parts = Omit<Partial<Execution>, 'results'> & { results?: { data: Record<string, string>; isMain?: boolean }[] };
+export type Parts = Omit<Partial<Execution>, "results"> & { results?: { data: Record<string, string>; isMain?: boolean }[] };
 
 /** An execution of which only what matters is given. */
 export function execution(parts: Parts = {}): Execution {
-  return { stdout: '', stderr: '', results: [], ...parts } as unknown as Execution;
+  return { stdout: "", stderr: "", results: [], ...parts } as unknown as Execution;
 }
 
 /** An error as the SDK throws it. */
@@ -33,7 +33,7 @@ export function deferred<T = void>() {
 /** A cell that ends only when its signal is aborted. */
 export const endless: Cell = ({ signal }) =>
   new Promise((_, reject) => {
-    signal?.addEventListener('abort', () => reject(failure('aborted', { cause: signal.reason })), { once: true });
+    signal?.addEventListener("abort", () => reject(failure("aborted", { cause: signal.reason })), { once: true });
   });
 
 export class FakeContext {
@@ -69,7 +69,7 @@ export class FakeSandbox {
   ) {}
 
   async createCodeContext(): Promise<FakeContext> {
-    if (this.world.gone.has(this)) throw failure('not_found', { statusCode: 404 });
+    if (this.world.gone.has(this)) throw failure("not_found", { statusCode: 404 });
     const context = new FakeContext(`${this.id}-c${this.contexts.length + 1}`, this);
     this.contexts.push(context);
     return context;
@@ -77,7 +77,7 @@ export class FakeSandbox {
 
   async kill(): Promise<void> {
     this.killed += 1;
-    if (this.world.gone.has(this)) throw failure('not_found', { statusCode: 404 });
+    if (this.world.gone.has(this)) throw failure("not_found", { statusCode: 404 });
   }
 }
 
@@ -113,6 +113,6 @@ export class FakeWorld {
   readonly create: CreateSandbox = async (options) => (await this.make(options)) as unknown as Sandbox;
 
   checkAlive(context: FakeContext): void {
-    if (this.gone.has(context) || this.gone.has(context.sandbox)) throw failure('not_found', { statusCode: 404 });
+    if (this.gone.has(context) || this.gone.has(context.sandbox)) throw failure("not_found", { statusCode: 404 });
   }
 }

@@ -1,9 +1,9 @@
-import type { MastraModelConfig } from '@mastra/core/llm';
-import { MastraLanguageModelV2Mock } from '@mastra/core/test-utils/llm-mock';
-import * as ai6 from 'ai';
-import { convertArrayToReadableStream, MockLanguageModelV3 } from 'ai/test';
-import * as ai7 from 'ai7';
-import { MockLanguageModelV4 } from 'ai7/test';
+import type { MastraModelConfig } from "@mastra/core/llm";
+import { MastraLanguageModelV2Mock } from "@mastra/core/test-utils/llm-mock";
+import * as ai6 from "ai";
+import { convertArrayToReadableStream, MockLanguageModelV3 } from "ai/test";
+import * as ai7 from "ai7";
+import { MockLanguageModelV4 } from "ai7/test";
 
 /** One turn of the model: the codes of its calls of `run_code`, or its last words. */
 export type Turn = readonly string[] | string;
@@ -14,33 +14,33 @@ interface Call {
 
 /** What the model read as results of its calls, before each turn. */
 export function toolResults(calls: Call[], turn: number): unknown[] {
-  const messages = calls[turn]?.prompt.filter(({ role }) => role === 'tool') ?? [];
+  const messages = calls[turn]?.prompt.filter(({ role }) => role === "tool") ?? [];
   return messages.flatMap(({ content }) => (content as { output: unknown }[]).map(({ output }) => output));
 }
 
 function callsOf(codes: readonly string[], index: number) {
   return codes.map((code, call) => ({
-    type: 'tool-call' as const,
+    type: "tool-call" as const,
     toolCallId: `call-${index}-${call}`,
-    toolName: 'run_code',
+    toolName: "run_code",
     input: JSON.stringify({ code }),
   }));
 }
 
 function contentOf(turn: Turn, index: number) {
-  return typeof turn === 'string' ? [{ type: 'text' as const, text: turn }] : callsOf(turn, index);
+  return typeof turn === "string" ? [{ type: "text" as const, text: turn }] : callsOf(turn, index);
 }
 
 function partsOf(turn: Turn, index: number) {
-  if (typeof turn !== 'string') return callsOf(turn, index);
+  if (typeof turn !== "string") return callsOf(turn, index);
   return [
-    { type: 'text-start' as const, id: 't' },
-    { type: 'text-delta' as const, id: 't', delta: turn },
-    { type: 'text-end' as const, id: 't' },
+    { type: "text-start" as const, id: "t" },
+    { type: "text-delta" as const, id: "t", delta: turn },
+    { type: "text-end" as const, id: "t" },
   ];
 }
 
-const finishOf = (turn: Turn) => (typeof turn === 'string' ? 'stop' : 'tool-calls');
+const finishOf = (turn: Turn) => (typeof turn === "string" ? "stop" : "tool-calls");
 
 /** A model of the AI SDK that says what the script says. Versions 3 and 4 of the specification differ in name only here. */
 function aiModel(Model: typeof MockLanguageModelV3, turns: readonly Turn[]) {
@@ -51,7 +51,7 @@ function aiModel(Model: typeof MockLanguageModelV3, turns: readonly Turn[]) {
   const calls: Call[] = [];
   const next = (call: unknown) => {
     calls.push(call as Call);
-    const turn = turns[calls.length - 1] ?? 'done';
+    const turn = turns[calls.length - 1] ?? "done";
     return { turn, index: calls.length - 1, finishReason: { unified: finishOf(turn), raw: undefined } as const };
   };
   const model = new Model({
@@ -61,7 +61,11 @@ function aiModel(Model: typeof MockLanguageModelV3, turns: readonly Turn[]) {
     },
     doStream: async (call) => {
       const { turn, index, finishReason } = next(call);
-      const parts = [{ type: 'stream-start' as const, warnings: [] }, ...partsOf(turn, index), { type: 'finish' as const, finishReason, usage }];
+      const parts = [
+        { type: "stream-start" as const, warnings: [] },
+        ...partsOf(turn, index),
+        { type: "finish" as const, finishReason, usage },
+      ];
       return { stream: convertArrayToReadableStream(parts) };
     },
   });
@@ -87,16 +91,16 @@ export function mastraModel(turns: readonly Turn[]) {
   const model = new MastraLanguageModelV2Mock({
     doGenerate: async (call) => {
       calls.push(call as Call);
-      const turn = turns[calls.length - 1] ?? 'done';
+      const turn = turns[calls.length - 1] ?? "done";
       return { content: contentOf(turn, calls.length - 1), finishReason: finishOf(turn), usage, warnings: [] };
     },
     doStream: async (call) => {
       calls.push(call as Call);
-      const turn = turns[calls.length - 1] ?? 'done';
+      const turn = turns[calls.length - 1] ?? "done";
       const parts = [
-        { type: 'stream-start' as const, warnings: [] },
+        { type: "stream-start" as const, warnings: [] },
         ...partsOf(turn, calls.length - 1),
-        { type: 'finish' as const, finishReason: finishOf(turn) as 'stop' | 'tool-calls', usage },
+        { type: "finish" as const, finishReason: finishOf(turn) as "stop" | "tool-calls", usage },
       ];
       return { stream: convertArrayToReadableStream(parts) };
     },

@@ -1,11 +1,11 @@
-import type { Tool } from 'ai';
-import type { CodeSession } from './code-session.js';
-import type { CreateSandbox } from './contract.js';
-import { linkedSignal } from './linked-signal.js';
-import { OutputFeed } from './output-feed.js';
-import { RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
-import type { RunCodeToolOptions } from './run-code-options.js';
-import { type RunCodeInput, runCodeSchema } from './run-code-schema.js';
+import type { Tool } from "ai";
+import type { CodeSession } from "./code-session.js";
+import type { CreateSandbox } from "./contract.js";
+import { linkedSignal } from "./linked-signal.js";
+import { OutputFeed } from "./output-feed.js";
+import { RunCode, type RunCodeImage, type RunCodeOutput } from "./run-code.js";
+import type { RunCodeToolOptions } from "./run-code-options.js";
+import { type RunCodeInput, runCodeSchema } from "./run-code-schema.js";
 
 /** A tool of the AI SDK with the kernel behind it. */
 export type RunCodeTool = Tool<RunCodeInput, RunCodeOutput> & {
@@ -61,7 +61,7 @@ async function* outputs(runCode: RunCode, input: RunCodeInput, call: CallOptions
     () => feed.end(),
   );
   try {
-    for await (const text of feed.snapshots()) yield { text, status: 'running' };
+    for await (const text of feed.snapshots()) yield { text, status: "running" };
     yield await final;
   } finally {
     stopped.abort(new Error(`${runCode.name}: nobody waits for the result any more`));
@@ -74,17 +74,17 @@ class ImageParts {
   #version7 = false;
 
   learn(callOptions: CallOptions): void {
-    this.#version7 = 'context' in callOptions;
+    this.#version7 = "context" in callOptions;
   }
 
   modelOutput({ text, images = [] }: RunCodeOutput) {
-    if (images.length === 0) return { type: 'text' as const, value: text };
-    return { type: 'content' as const, value: [{ type: 'text' as const, text }, ...images.map((image) => this.#part(image))] };
+    if (images.length === 0) return { type: "text" as const, value: text };
+    return { type: "content" as const, value: [{ type: "text" as const, text }, ...images.map((image) => this.#part(image))] };
   }
 
   #part({ mediaType, data }: RunCodeImage) {
     return this.#version7
-      ? { type: 'file' as const, mediaType, data: { type: 'data' as const, data } }
-      : { type: 'image-data' as const, mediaType, data };
+      ? { type: "file" as const, mediaType, data: { type: "data" as const, data } }
+      : { type: "image-data" as const, mediaType, data };
   }
 }

@@ -26,11 +26,13 @@ export class CallQueue {
       };
       const entry: Waiting = {
         start: () => {
-          signal?.removeEventListener('abort', leave);
-          call().then(resolve, reject).finally(() => this.#next());
+          signal?.removeEventListener("abort", leave);
+          call()
+            .then(resolve, reject)
+            .finally(() => this.#next());
         },
       };
-      signal?.addEventListener('abort', leave, { once: true });
+      signal?.addEventListener("abort", leave, { once: true });
       this.#waiting.push(entry);
       if (!this.#busy) this.#next();
     });

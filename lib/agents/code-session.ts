@@ -1,14 +1,14 @@
-import type { CodeContext, RunCodeOptions } from '../code-context.js';
-import type { Execution } from '../execution.js';
-import type { Sandbox } from '../sandbox.js';
-import { CallQueue } from './call-queue.js';
-import { failureOf } from './contract.js';
-import { linkedSignal } from './linked-signal.js';
+import type { CodeContext, RunCodeOptions } from "../code-context.js";
+import type { Execution } from "../execution.js";
+import type { Sandbox } from "../sandbox.js";
+import { CallQueue } from "./call-queue.js";
+import { failureOf } from "./contract.js";
+import { linkedSignal } from "./linked-signal.js";
 
 /** Said to the model when a new sandbox took the place of one that is gone. */
-export const ALL_LOST = '[kernel restarted] all variables and files are lost';
+export const ALL_LOST = "[kernel restarted] all variables and files are lost";
 /** Said to the model when only the kernel had to be replaced. */
-export const VARIABLES_LOST = '[kernel restarted] all variables are lost; files are kept';
+export const VARIABLES_LOST = "[kernel restarted] all variables are lost; files are kept";
 
 /** How a session gets and gives back what it needs. */
 export interface CodeSessionOptions {
@@ -28,8 +28,8 @@ export interface CodeSessionOptions {
 
 /** The tool was used after `close()`. */
 export class ClosedError extends Error {
-  override readonly name = 'ClosedError';
-  readonly code = 'closed';
+  override readonly name = "ClosedError";
+  readonly code = "closed";
 
   constructor(tool: string) {
     super(`the tool is closed: \`${tool}\`; make a new one with runCodeTool()`);
@@ -156,7 +156,7 @@ export class CodeSession {
 
   /** Lets go of what `error` says is gone. False if nothing is, or if it was not ours to replace. */
   #letGo(error: unknown): boolean {
-    if (failureOf(error).code === 'sandbox_gone') return this.#forgetSandbox();
+    if (failureOf(error).code === "sandbox_gone") return this.#forgetSandbox();
     return wasRefused(error) && this.#forgetContext();
   }
 
@@ -229,11 +229,11 @@ export class CodeSession {
 /** True if the server turned the call down because what it names is gone: nothing has run. */
 function wasRefused(error: unknown): boolean {
   const { code, statusCode } = failureOf(error);
-  return code === 'not_found' || statusCode === 404 || statusCode === 410;
+  return code === "not_found" || statusCode === 404 || statusCode === 410;
 }
 
 function isGone(error: unknown): boolean {
-  return wasRefused(error) || failureOf(error).code === 'sandbox_gone';
+  return wasRefused(error) || failureOf(error).code === "sandbox_gone";
 }
 
 /** Waits for `promise`, which goes on for others, until the signal is aborted. */
@@ -242,11 +242,11 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
   let stop = () => {};
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
+    signal.addEventListener("abort", stop, { once: true });
   });
   try {
     return await Promise.race([promise, aborted]);
   } finally {
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener("abort", stop);
   }
 }

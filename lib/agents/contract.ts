@@ -1,6 +1,6 @@
-import type { Execution } from '../execution.js';
-import type { Sandbox, SandboxCreateOptions } from '../sandbox.js';
-import type { Client, ClientConfig } from '../client.js';
+import type { Client, ClientConfig } from "../client.js";
+import type { Execution } from "../execution.js";
+import type { Sandbox, SandboxCreateOptions } from "../sandbox.js";
 
 /** Makes the sandbox of a tool, with the client of its options if there is one. */
 export type CreateSandbox = (options: SandboxCreateOptions, client: Client | ClientConfig | undefined) => Promise<Sandbox>;
@@ -19,5 +19,5 @@ interface Failure {
  * By field, not by class: a caller's sandbox may come from another copy of the package.
  */
 export function failureOf(error: unknown): Failure {
-  return typeof error === 'object' && error !== null ? error : {};
+  return typeof error === "object" && error !== null ? error : {};
 }

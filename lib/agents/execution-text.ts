@@ -1,5 +1,5 @@
-import type { Execution } from '../execution.js';
-import type { Result } from '../result.js';
+import type { Execution } from "../execution.js";
+import type { Result } from "../result.js";
 
 /** What is said around the output of a cell. */
 export interface ExecutionTextOptions {
@@ -26,49 +26,52 @@ const DEFAULT_MAX_OUTPUT_CHARS = 20_000;
  */
 export function executionText(execution: Execution, options: ExecutionTextOptions = {}): string {
   const maxChars = options.maxOutputChars ?? DEFAULT_MAX_OUTPUT_CHARS;
-  const notice = options.notice === undefined ? '' : `${options.notice}\n\n`;
+  const notice = options.notice === undefined ? "" : `${options.notice}\n\n`;
   const sections = fitted(sectionsOf(execution, options), maxChars - notice.length);
-  const text = sections.map(({ label, body }) => label + body).join('\n\n');
+  const text = sections.map(({ label, body }) => label + body).join("\n\n");
   // Labels alone can be too long when there are very many results.
-  return shortened(notice + (text || '(no output)'), Math.max(maxChars, notice.length));
+  return shortened(notice + (text || "(no output)"), Math.max(maxChars, notice.length));
 }
 
 function sectionsOf(execution: Execution, options: ExecutionTextOptions): Section[] {
-  const error = [execution.error, options.failure].filter((part) => part !== undefined && part !== '').join('\n\n');
+  const error = [execution.error, options.failure].filter((part) => part !== undefined && part !== "").join("\n\n");
   const sections: Section[] = [];
-  if (error !== '') sections.push({ label: 'ERROR:\n', body: error });
-  if (execution.stdout !== '') {
-    sections.push({ label: error === '' ? '' : 'stdout:\n', body: execution.stdout.trimEnd() });
+  if (error !== "") sections.push({ label: "ERROR:\n", body: error });
+  if (execution.stdout !== "") {
+    sections.push({ label: error === "" ? "" : "stdout:\n", body: execution.stdout.trimEnd() });
   }
-  if (execution.stderr !== '') sections.push({ label: '[stderr]\n', body: execution.stderr.trimEnd() });
+  if (execution.stderr !== "") sections.push({ label: "[stderr]\n", body: execution.stderr.trimEnd() });
   sections.push(...execution.results.flatMap(resultSections));
-  if (execution.truncated) sections.push({ label: '', body: '[output] too long: the sandbox kept only its head and tail' });
-  return sections.filter((section) => section.label !== '' || section.body !== '');
+  if (execution.truncated) sections.push({ label: "", body: "[output] too long: the sandbox kept only its head and tail" });
+  return sections.filter((section) => section.label !== "" || section.body !== "");
 }
 
-function resultSections({ data }: Pick<Result, 'data'>): Section[] {
-  const image = Object.keys(data).find((mime) => mime.startsWith('image/'));
-  if (image !== undefined) return [{ label: '[chart] ', body: `${image} produced` }];
+function resultSections({ data }: Pick<Result, "data">): Section[] {
+  const image = Object.keys(data).find((mime) => mime.startsWith("image/"));
+  if (image !== undefined) return [{ label: "[chart] ", body: `${image} produced` }];
   const sections: Section[] = [];
   const text = textOf(data);
-  if (text !== undefined) sections.push({ label: '[result] ', body: text });
-  const html = data['text/html'];
+  if (text !== undefined) sections.push({ label: "[result] ", body: text });
+  const html = data["text/html"];
   if (html !== undefined) {
-    const kind = html.includes('<table') ? 'table' : 'html';
+    const kind = html.includes("<table") ? "table" : "html";
     sections.push({ label: `[${kind}] `, body: `HTML of ${html.length} characters produced` });
   }
   return sections;
 }
 
-function textOf(data: Result['data']): string | undefined {
-  const mime = ['text/plain', 'text/markdown', 'text/latex', 'application/json'].find((known) => data[known] !== undefined);
+function textOf(data: Result["data"]): string | undefined {
+  const mime = ["text/plain", "text/markdown", "text/latex", "application/json"].find((known) => data[known] !== undefined);
   return mime && data[mime];
 }
 
 /** Cuts the longest sections until all fit: short ones stay whole, long ones share what is left. */
 function fitted(sections: Section[], maxChars: number): Section[] {
   const overhead = sections.reduce((sum, { label }) => sum + label.length + 2, 0);
-  const limits = shares(sections.map(({ body }) => body.length), Math.max(0, maxChars - overhead));
+  const limits = shares(
+    sections.map(({ body }) => body.length),
+    Math.max(0, maxChars - overhead),
+  );
   return sections.map(({ label, body }, index) => ({ label, body: shortened(body, limits[index] ?? 0) }));
 }
 

@@ -9,8 +9,8 @@ export function linkedSignal(...signals: (AbortSignal | undefined)[]): { signal:
     if (!signal) return [];
     const abort = () => controller.abort(signal.reason);
     if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    return [() => signal.removeEventListener('abort', abort)];
+    signal.addEventListener("abort", abort, { once: true });
+    return [() => signal.removeEventListener("abort", abort)];
   });
   return { signal: controller.signal, release: () => releases.forEach((release) => void release()) };
 }

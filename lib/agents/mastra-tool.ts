@@ -1,9 +1,9 @@
-import { createTool, type Tool } from '@mastra/core/tools';
-import type { CodeSession } from './code-session.js';
-import type { CreateSandbox } from './contract.js';
-import { RunCode, type RunCodeImage, type RunCodeOutput } from './run-code.js';
-import type { RunCodeToolOptions } from './run-code-options.js';
-import { type RunCodeInput, runCodeSchema } from './run-code-schema.js';
+import { createTool, type Tool } from "@mastra/core/tools";
+import type { CodeSession } from "./code-session.js";
+import type { CreateSandbox } from "./contract.js";
+import { RunCode, type RunCodeOutput } from "./run-code.js";
+import type { RunCodeToolOptions } from "./run-code-options.js";
+import { type RunCodeInput, runCodeSchema } from "./run-code-schema.js";
 
 /** A tool of Mastra with the kernel behind it. */
 export type RunCodeTool = Tool<RunCodeInput, RunCodeOutput> & {
@@ -57,7 +57,7 @@ function run(runCode: RunCode, input: RunCodeInput, context: CallContext): Promi
 /** Input that the schema refused comes here, too: as Mastra's own object with a message for the model. */
 function modelOutput(output: Partial<RunCodeOutput> & { message?: string }) {
   const { text = output.message ?? JSON.stringify(output), images = [] } = output;
-  if (images.length === 0) return { type: 'text', value: text };
-  const parts = images.map(({ mediaType, data }) => ({ type: 'image-data', mediaType, data }));
-  return { type: 'content', value: [{ type: 'text', text }, ...parts] };
+  if (images.length === 0) return { type: "text", value: text };
+  const parts = images.map(({ mediaType, data }) => ({ type: "image-data", mediaType, data }));
+  return { type: "content", value: [{ type: "text", text }, ...parts] };
 }

@@ -1,5 +1,5 @@
 const TAIL_CHARS = 2000;
-const LEFT_OUT = '[… earlier output left out …]\n';
+const LEFT_OUT = "[… earlier output left out …]\n";
 
 /**
  * Output of a running cell as a few snapshots of its tail.
@@ -9,7 +9,7 @@ const LEFT_OUT = '[… earlier output left out …]\n';
  */
 export class OutputFeed {
   readonly #intervalMs: number;
-  #tail = '';
+  #tail = "";
   #cut = false;
   #changed = gate();
   #ended = gate();
@@ -38,7 +38,7 @@ export class OutputFeed {
       await Promise.race([this.#changed.opened, this.#ended.opened]);
       if (await this.#endsWithin(this.#intervalMs)) return;
       this.#changed = gate();
-      yield (this.#cut ? LEFT_OUT : '') + this.#tail;
+      yield (this.#cut ? LEFT_OUT : "") + this.#tail;
     }
   }
 

@@ -1,9 +1,9 @@
-import { z } from 'zod/v4';
-import type { Client, ClientConfig } from '../client.js';
-import type { CodeContext } from '../code-context.js';
-import type { Execution } from '../execution.js';
-import { checked } from '../options.js';
-import type { Sandbox, SandboxCreateOptions } from '../sandbox.js';
+import { z } from "zod/v4";
+import type { Client, ClientConfig } from "../client.js";
+import type { CodeContext } from "../code-context.js";
+import type { Execution } from "../execution.js";
+import { checked } from "../options.js";
+import type { Sandbox, SandboxCreateOptions } from "../sandbox.js";
 
 /** Which call of the tool something belongs to. */
 export interface ToolCallInfo {
@@ -55,19 +55,19 @@ export interface RunCodeToolOptions {
   format?: (execution: Execution) => string;
 }
 
-const callback = z.custom<(...parameters: never[]) => unknown>((value) => typeof value === 'function', 'must be a function');
+const callback = z.custom<(...parameters: never[]) => unknown>((value) => typeof value === "function", "must be a function");
 const having = (method: string, what: string) =>
-  z.custom((value) => typeof Object(value)[method] === 'function', `must be a ${what} of the SDK`);
+  z.custom((value) => typeof Object(value)[method] === "function", `must be a ${what} of the SDK`);
 
 const schema = z.strictObject({
-  sandbox: having('createCodeContext', 'sandbox').optional(),
-  context: having('runCode', 'code context').optional(),
+  sandbox: having("createCodeContext", "sandbox").optional(),
+  context: having("runCode", "code context").optional(),
   create: z.record(z.string(), z.unknown()).optional(),
-  client: z.custom((value) => typeof value === 'object' && value !== null, 'must be a client or its configuration').optional(),
+  client: z.custom((value) => typeof value === "object" && value !== null, "must be a client or its configuration").optional(),
   language: z.string().min(1).optional(),
   name: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, `_` or `-`: models accept no other names')
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, `_` or `-`: models accept no other names")
     .optional(),
   description: z.string().min(1).optional(),
   timeoutSeconds: z.number().positive().optional(),
@@ -87,6 +87,6 @@ const schema = z.strictObject({
  * @throws {InvalidOptionError} that names each wrong option.
  */
 export function checkedOptions(options: RunCodeToolOptions): RunCodeToolOptions {
-  checked(schema, options, 'runCodeTool');
+  checked(schema, options, "runCodeTool");
   return options;
 }

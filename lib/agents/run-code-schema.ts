@@ -9,7 +9,7 @@ type Validated<T> = { readonly value: T; readonly issues?: undefined } | { reado
 
 /** The part of Standard Schema and Standard JSON Schema that every framework reads. */
 export interface StandardInputSchema<T> {
-  readonly '~standard': {
+  readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
     readonly types?: { readonly input: T; readonly output: T } | undefined;
@@ -24,18 +24,18 @@ export interface StandardInputSchema<T> {
 /** JSON Schema of {@link RunCodeInput}; a new object each time, because frameworks edit what they get. */
 export function runCodeJsonSchema(language: string): Record<string, unknown> {
   return {
-    type: 'object',
-    properties: { code: { type: 'string', minLength: 1, description: `Source code to run, in ${language}.` } },
-    required: ['code'],
+    type: "object",
+    properties: { code: { type: "string", minLength: 1, description: `Source code to run, in ${language}.` } },
+    required: ["code"],
     additionalProperties: false,
   };
 }
 
 /** Says what is wrong with an input, or nothing. */
 export function inputFault(value: unknown): string | undefined {
-  const code = typeof value === 'object' && value !== null ? (value as { code?: unknown }).code : undefined;
-  if (typeof code !== 'string') return `code must be a string, not: \`${code === null ? 'null' : typeof code}\``;
-  if (code.trim() === '') return 'code must not be empty';
+  const code = typeof value === "object" && value !== null ? (value as { code?: unknown }).code : undefined;
+  if (typeof code !== "string") return `code must be a string, not: \`${code === null ? "null" : typeof code}\``;
+  if (code.trim() === "") return "code must not be empty";
   return undefined;
 }
 
@@ -47,12 +47,12 @@ export function inputFault(value: unknown): string | undefined {
 export function runCodeSchema(language: string): StandardInputSchema<RunCodeInput> {
   const json = () => runCodeJsonSchema(language);
   return {
-    '~standard': {
+    "~standard": {
       version: 1,
-      vendor: 'pandastack',
+      vendor: "pandastack",
       validate: (value) => {
         const fault = inputFault(value);
-        if (fault !== undefined) return { issues: [{ message: fault, path: ['code'] }] };
+        if (fault !== undefined) return { issues: [{ message: fault, path: ["code"] }] };
         return { value: { code: (value as RunCodeInput).code } };
       },
       jsonSchema: { input: json, output: json },

@@ -1,9 +1,9 @@
-import type { Execution } from '../execution.js';
-import { ClosedError, CodeSession } from './code-session.js';
-import { type CreateSandbox, failureOf } from './contract.js';
-import { executionText } from './execution-text.js';
-import { checkedOptions, type RunCodeToolOptions, type ToolCallInfo } from './run-code-options.js';
-import { inputFault } from './run-code-schema.js';
+import type { Execution } from "../execution.js";
+import { ClosedError, CodeSession } from "./code-session.js";
+import { type CreateSandbox, failureOf } from "./contract.js";
+import { executionText } from "./execution-text.js";
+import { checkedOptions, type RunCodeToolOptions, type ToolCallInfo } from "./run-code-options.js";
+import { inputFault } from "./run-code-schema.js";
 
 /** An image for the model. */
 export interface RunCodeImage {
@@ -14,7 +14,7 @@ export interface RunCodeImage {
 }
 
 /** How a call ended; `running` only in preliminary outputs. */
-export type RunCodeStatus = 'running' | 'ok' | 'error' | 'timed_out' | 'interrupted' | 'sandbox_gone';
+export type RunCodeStatus = "running" | "ok" | "error" | "timed_out" | "interrupted" | "sandbox_gone";
 
 /** Output of the tool: plain JSON, small enough to be stored with a conversation. */
 export interface RunCodeOutput {
@@ -36,7 +36,7 @@ export interface RunCodeCall extends ToolCallInfo {
   /** What the framework passed along, for `sessionKey`. */
   frameworkContext?: unknown;
   /** Called with each piece of output, stdout and stderr, as it comes. */
-  onOutput?: (stream: 'stdout' | 'stderr', text: string) => void | Promise<void>;
+  onOutput?: (stream: "stdout" | "stderr", text: string) => void | Promise<void>;
 }
 
 const MAX_IMAGES = 4;
@@ -58,8 +58,8 @@ export class RunCode {
   constructor(options: RunCodeToolOptions, createSandbox: CreateSandbox) {
     this.#options = checkedOptions(options);
     this.#createSandbox = createSandbox;
-    this.name = options.name ?? 'run_code';
-    this.language = options.language ?? 'python';
+    this.name = options.name ?? "run_code";
+    this.language = options.language ?? "python";
     this.description = options.description ?? defaultDescription(this.language);
     this.session = this.#newSession();
   }
@@ -104,13 +104,13 @@ export class RunCode {
   async #closeAll(): Promise<void> {
     const closings = [this.session, ...this.#sessions.values()].map((session) => session.close());
     for (const result of await Promise.allSettled(closings)) {
-      if (result.status === 'rejected') throw result.reason;
+      if (result.status === "rejected") throw result.reason;
     }
   }
 
   #newSession(): CodeSession {
     const { sandbox, context, create, client, idleSeconds } = this.#options;
-    const creation = { template: 'code-interpreter', ttlSeconds: 3600, metadata: { tool: this.name }, ...create };
+    const creation = { template: "code-interpreter", ttlSeconds: 3600, metadata: { tool: this.name }, ...create };
     return new CodeSession({
       name: this.name,
       language: this.language,
@@ -127,11 +127,11 @@ export class RunCode {
       const execution = await session.run(code, {
         timeoutSeconds,
         maxOutputBytes: Math.max(4 * maxOutputChars, MIN_OUTPUT_BYTES),
-        onStdout: (text) => this.#heard('stdout', text, call),
-        onStderr: (text) => this.#heard('stderr', text, call),
+        onStdout: (text) => this.#heard("stdout", text, call),
+        onStderr: (text) => this.#heard("stderr", text, call),
         ...(call.signal && { signal: call.signal }),
       });
-      return { execution, status: execution.error === undefined ? 'ok' : 'error' };
+      return { execution, status: execution.error === undefined ? "ok" : "error" };
     } catch (error) {
       const ended = endedEarly(error, timeoutSeconds);
       if (!ended) throw error;
@@ -139,19 +139,19 @@ export class RunCode {
     }
   }
 
-  async #heard(stream: 'stdout' | 'stderr', text: string, call: RunCodeCall): Promise<void> {
+  async #heard(stream: "stdout" | "stderr", text: string, call: RunCodeCall): Promise<void> {
     const info = { toolCallId: call.toolCallId };
-    await (stream === 'stdout' ? this.#options.onStdout : this.#options.onStderr)?.(text, info);
+    await (stream === "stdout" ? this.#options.onStdout : this.#options.onStderr)?.(text, info);
     await call.onOutput?.(stream, text);
   }
 
-  #output(execution: Execution, end: Omit<Ended, 'execution'> & { notice: string | undefined }): RunCodeOutput {
+  #output(execution: Execution, end: Omit<Ended, "execution"> & { notice: string | undefined }): RunCodeOutput {
     const { format, maxOutputChars = 20_000, images } = this.#options;
     const custom = end.failure === undefined ? format?.(execution) : undefined;
     const text =
       custom === undefined
         ? executionText(execution, { maxOutputChars, notice: end.notice, failure: end.failure })
-        : [end.notice, custom].filter((part) => part !== undefined).join('\n\n');
+        : [end.notice, custom].filter((part) => part !== undefined).join("\n\n");
     const output: RunCodeOutput = { text, status: end.status };
     if (execution.executionCount !== undefined) output.executionCount = execution.executionCount;
     if (execution.duration_ms !== undefined) output.durationMs = execution.duration_ms;
@@ -173,19 +173,19 @@ function endedEarly(error: unknown, timeoutSeconds: number): Ended | undefined {
   const { code, execution } = failureOf(error);
   if (!execution) return undefined;
   switch (code) {
-    case 'sandbox_timeout':
-    case 'timeout': {
-      const kept = execution.executionCount !== undefined && !execution.restarted ? ', variables are kept' : '';
+    case "sandbox_timeout":
+    case "timeout": {
+      const kept = execution.executionCount !== undefined && !execution.restarted ? ", variables are kept" : "";
       const failure = `the code was stopped: it was still running after ${timeoutSeconds} s${kept}; the output so far is kept`;
-      return { execution, failure, status: 'timed_out' };
+      return { execution, failure, status: "timed_out" };
     }
-    case 'interrupted': {
-      const failure = 'the connection to the sandbox was cut while the code was running; it may not have run to its end';
-      return { execution, failure, status: 'interrupted' };
+    case "interrupted": {
+      const failure = "the connection to the sandbox was cut while the code was running; it may not have run to its end";
+      return { execution, failure, status: "interrupted" };
     }
-    case 'sandbox_gone': {
-      const failure = 'the sandbox ended while the code was running; the code was not run again';
-      return { execution, failure, status: 'sandbox_gone' };
+    case "sandbox_gone": {
+      const failure = "the sandbox ended while the code was running; the code was not run again";
+      return { execution, failure, status: "sandbox_gone" };
     }
     default:
       return undefined;
@@ -195,9 +195,9 @@ function endedEarly(error: unknown, timeoutSeconds: number): Ended | undefined {
 function imagesOf(execution: Execution): RunCodeImage[] {
   const images: RunCodeImage[] = [];
   for (const { data } of execution.results) {
-    for (const mediaType of ['image/png', 'image/jpeg']) {
+    for (const mediaType of ["image/png", "image/jpeg"]) {
       const content = data[mediaType];
-      if (content !== undefined) images.push({ mediaType, data: content.replace(/\s/g, '') });
+      if (content !== undefined) images.push({ mediaType, data: content.replace(/\s/g, "") });
     }
   }
   return images.slice(-MAX_IMAGES);
@@ -206,11 +206,12 @@ function imagesOf(execution: Execution): RunCodeImage[] {
 function defaultDescription(language: string): string {
   return [
     `Runs ${language} code in an isolated sandbox and returns what it printed, the value of the last expression, or the traceback.`,
-    'Variables, imports and files persist across calls: build up your work step by step.',
-    'Use it whenever you need to compute, to analyse data, or to check a result.',
-    ...(language === 'python'
-      ? ['numpy, pandas, matplotlib and plotly are there; install others with `!pip install NAME`. Charts are captured by plt.show().']
+    "Variables, imports and files persist across calls: build up your work step by step.",
+    "Use it whenever you need to compute, to analyse data, or to check a result.",
+    ...(language === "python"
+      ? [
+          "numpy, pandas, matplotlib and plotly are there; install others with `!pip install NAME`. Charts are captured by plt.show().",
+        ]
       : []),
-  ].join(' ');
+  ].join(" ");
 }
-

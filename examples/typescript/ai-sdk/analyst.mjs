@@ -10,7 +10,8 @@ const data = fileURLToPath(new URL("../../data/mauna_loa_co2.csv", import.meta.u
 const runCode = runCodeTool({
   // The model reads a short text; charts and tables go to whoever shows them.
   onExecution: (execution) => {
-    for (const { png } of execution.results) if (png) console.log(`(chart: ${png.length} characters of base64 for the user interface)`);
+    for (const { png } of execution.results)
+      if (png) console.log(`(chart: ${png.length} characters of base64 for the user interface)`);
   },
 });
 try {
@@ -22,7 +23,8 @@ try {
     tools: { run_code: runCode },
     stopWhen: stepCountIs(10),
     system: "You are a careful data analyst. Compute with run_code, never guess. Read errors and repair your code.",
-    prompt: "In /root/co2.csv are annual CO2 means (comment lines start with #). By how much did CO2 rise from 1959 to 2024? Draw it.",
+    prompt:
+      "In /root/co2.csv are annual CO2 means (comment lines start with #). By how much did CO2 rise from 1959 to 2024? Draw it.",
   });
 
   for (const { toolCalls, toolResults } of steps) {

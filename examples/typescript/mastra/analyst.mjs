@@ -20,7 +20,9 @@ try {
     tools: { run_code: runCode },
   });
 
-  const stream = await analyst.stream("In /root/co2.csv are annual CO2 means (comment lines start with #). By how much did CO2 rise?");
+  const stream = await analyst.stream(
+    "In /root/co2.csv are annual CO2 means (comment lines start with #). By how much did CO2 rise?",
+  );
   for await (const chunk of stream.fullStream) {
     if (chunk.type === "tool-call") console.log(`\n>>> ${chunk.payload.args.code.replaceAll("\n", "\n... ")}`);
     if (chunk.type === "data-stdout") process.stdout.write(chunk.data.text);
