@@ -27,6 +27,10 @@ impl Agent {
     fn new(children: &Arc<Children>) -> Self {
         let identity = Arc::new(Identity::default());
         let spawner = Arc::new(Spawner::new(Arc::clone(children)));
+        // Before anything is served: from here on `/proc` shows the inner namespace only.
+        if let Err(error) = spawner.namespace() {
+            log::line(&format!("cannot make the inner namespace: {error}"));
+        }
         let kernels = Kernels::start(Arc::clone(&spawner), Arc::clone(&identity));
         let contexts = Contexts::new(Arc::clone(&kernels), Arc::clone(&identity));
         Self { started: Instant::now(), identity, spawner, kernels, contexts, egress: Arc::new(Egress::default()) }

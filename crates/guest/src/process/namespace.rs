@@ -50,7 +50,7 @@ impl Namespace {
             // SAFETY: like fork, with a namespace; the child runs `serve`, which allocates nothing.
             let pid = unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_NEWPID | libc::SIGCHLD, 0, 0, 0, 0) };
             match Errno::result(pid)? {
-                0 => serve(&orders_in_init, &prepared_in_init, [orders.as_raw_fd(), prepared.as_raw_fd()]),
+                0 => serve(&orders_in_init, &prepared_in_init),
                 pid => Ok(Pid::from_raw(pid as i32)),
             }
         })?;
@@ -120,18 +120,18 @@ fn read_outcome(prepared: OwnedFd) -> nix::Result<()> {
 }
 
 /// The init. Allocates nothing and takes no lock: it is a fork of one thread of many.
-fn serve(orders: &OwnedFd, prepared: &OwnedFd, unused: [i32; 2]) -> ! {
+fn serve(orders: &OwnedFd, prepared: &OwnedFd) -> ! {
     let outcome = prepare().err().map_or(0, |error| error as i32).to_ne_bytes();
     // SAFETY: plain system calls on descriptors and buffers that live as long as this process.
     unsafe {
-        for descriptor in unused {
-            libc::close(descriptor);
-        }
         libc::write(prepared.as_raw_fd(), outcome.as_ptr().cast(), outcome.len());
-        libc::close(prepared.as_raw_fd());
+        // Whatever else the agent had open must end with the agent's copy, above all the kernels' sockets.
+        if libc::dup2(orders.as_raw_fd(), 0) != 0 || libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0) != 0 {
+            libc::_exit(1);
+        }
         loop {
             let mut bytes = [0_u8; ORDER];
-            match libc::read(orders.as_raw_fd(), bytes.as_mut_ptr().cast(), ORDER) {
+            match libc::read(0, bytes.as_mut_ptr().cast(), ORDER) {
                 0 => libc::_exit(0),
                 length if length == ORDER as isize => carry_out(&bytes),
                 _ => {}

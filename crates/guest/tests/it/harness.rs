@@ -57,7 +57,7 @@ impl Agent {
             .env("PANDASTACK_KERNELS", kernels)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(if std::env::var_os("PANDASTACK_TEST_LOG").is_some() { Stdio::inherit() } else { Stdio::null() })
             .kill_on_drop(true)
             .spawn()
             .expect("unshare (util-linux) and root are needed");

@@ -1,1 +1,40 @@
-//! .
+//! What runs for the user cannot reach the agent.
+
+use crate::harness::{Agent, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_is_not_among_the_processes() {
+    let (_agent, engine) = Agent::greeted().await;
+    until(async || engine.exec("ls /proc | grep -c '^[0-9]'").await.exit().exit_code == 0).await;
+    let seen = engine.exec("echo $PPID; grep -l 'PPid:.0$' /proc/[0-9]*/status | wc -l; readlink /proc/1/exe /proc/1/fd/0; cat /proc/1/environ").await;
+    assert!(seen.stdout().starts_with("0\n"), "{seen:?}");
+    assert!(!seen.stdout().contains("guest"), "{seen:?}");
+    assert!(String::from_utf8_lossy(&seen.stderr).contains("denied"), "{seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signals_do_not_reach_the_agent() {
+    let (_agent, engine) = Agent::greeted().await;
+    engine.exec("kill -STOP 1; kill -TERM 1; kill -HUP 1; kill -KILL -1").await;
+    engine.exec("kill -KILL 0 -1; for pid in $(seq 2 300); do kill -KILL $pid; done").await;
+    assert_eq!(engine.exec("echo alive").await.stdout(), "alive\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_mounts_nor_capabilities_help() {
+    let (_agent, engine) = Agent::greeted().await;
+    let outcome = engine.exec("umount /proc; umount -l /proc; mount -t proc proc /mnt; mknod /tmp/sda b 8 0; true").await;
+    let stderr = String::from_utf8_lossy(&outcome.stderr).to_lowercase();
+    assert_eq!(stderr.lines().filter(|line| line.contains("superuser") || line.contains("permi")).count(), 4, "{stderr}");
+    let capabilities = engine.exec("grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | cut -f2 | sort -u").await;
+    assert_eq!(capabilities.stdout(), "0000000000000000\n00000000a00405fb\n");
+    let shown = engine.exec("unshare -Ur --mount sh -c 'umount -l /proc; ls /proc | grep ^[0-9] | wc -l; readlink /proc/1/exe'; true").await;
+    assert!(!shown.stdout().contains("guest"), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orphans_are_reaped() {
+    let (_agent, engine) = Agent::greeted().await;
+    engine.exec("for i in 1 2 3 4 5; do setsid -f sh -c 'sleep 0.1 & exit'; done").await;
+    until(async || engine.exec("cat /proc/[0-9]*/stat | grep -c -e '(sleep)' -e ') Z '").await.stdout() == "0\n").await;
+}
