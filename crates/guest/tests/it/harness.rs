@@ -1,7 +1,6 @@
 //! An engine small enough for tests.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +21,10 @@ use pandastack_guest_protocol::route;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStdin};
 use tokio::sync::{Mutex, mpsc};
+
+mod home;
 
 /// Longer than anything here may take, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -43,24 +44,23 @@ pub(crate) struct Agent {
     records: mpsc::UnboundedReceiver<(Record, Option<Mux>)>,
     epoch: u64,
     current: Arc<AtomicU64>,
+    home: home::Home,
     folder: tempfile::TempDir,
 }
 
 impl Agent {
     /// Starts an agent whose kernels are the small ones of `tests/kernels`.
     pub(crate) fn start() -> Self {
-        let kernels = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
-        let script = "ip link set lo up; exec \"$AGENT\"";
-        let mut child = Command::new("unshare")
-            .args(["--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--net", "sh", "-c", script])
-            .env("AGENT", env!("CARGO_BIN_EXE_pandastack-guest"))
-            .env("PANDASTACK_KERNELS", kernels)
+        let folder = tempfile::tempdir().unwrap();
+        let home = home::Home::chosen(folder.path());
+        let mut child = home
+            .command()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(if std::env::var_os("PANDASTACK_TEST_LOG").is_some() { Stdio::inherit() } else { Stdio::null() })
             .kill_on_drop(true)
             .spawn()
-            .expect("unshare (util-linux) and root are needed");
+            .expect("the agent could not be started: root, and unshare of util-linux, are needed");
         let stdin = Arc::new(Mutex::new(child.stdin.take().unwrap()));
         let mut stdout = child.stdout.take().unwrap();
         let (sender, records) = mpsc::unbounded_channel();
@@ -80,7 +80,7 @@ impl Agent {
                 }
             }
         });
-        Self { child, stdin, records, epoch: 0, current: Arc::default(), folder: tempfile::tempdir().unwrap() }
+        Self { child, stdin, records, epoch: 0, current: Arc::default(), home, folder }
     }
 
     /// Starts an agent and says hello.
@@ -95,11 +95,9 @@ impl Agent {
         self.folder.path()
     }
 
-    /// Pid of the agent on the host.
-    pub(crate) fn pid(&self) -> i32 {
-        let unshare = self.child.id().unwrap();
-        let children = std::fs::read_to_string(format!("/proc/{unshare}/task/{unshare}/children")).unwrap();
-        children.trim().parse().unwrap()
+    /// Asks the agent for a resync, as an engine does that took over.
+    pub(crate) fn ask_for_resync(&self) {
+        self.home.signal(self.child.id().unwrap());
     }
 
     pub(crate) async fn write(&self, bytes: &[u8]) {

@@ -1,6 +1,7 @@
 //! The agent as the engine sees it: run as pid 1 of a PID and mount namespace of the host.
 
 mod context;
+mod egress;
 mod exec;
 mod file;
 mod harness;

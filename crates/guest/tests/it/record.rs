@@ -3,8 +3,6 @@
 use std::time::Duration;
 
 use hyper::Method;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use pandastack_guest_protocol::hello::Hello;
 use pandastack_guest_protocol::record::{self, Kind, MARKER};
 use pandastack_guest_protocol::route;
@@ -49,7 +47,7 @@ async fn after_the_signal_half_a_record_does_not_swallow_the_hello() {
     record::encode(Kind::Mux, &[1; 100_000], &mut half);
     agent.write(&half[..500]).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    kill(Pid::from_raw(agent.pid()), Signal::SIGUSR1).unwrap();
+    agent.ask_for_resync();
     let engine = agent.hello(Hello::default()).await;
     assert_eq!(engine.exec("echo ok").await.stdout(), "ok\n");
 }
