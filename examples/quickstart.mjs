@@ -18,9 +18,10 @@ try {
   const table = await kernel.runCode(`
 import pandas as pd
 co2 = pd.read_csv("/root/co2.csv", comment="#")
-decades = co2.groupby(co2["year"] // 10 * 10)["mean"].agg(["first", "last"]).round(1)
-decades["rise per year"] = ((decades["last"] - decades["first"]) / 9).round(2)
-print(f"{len(co2)} years, {co2['year'].min()} to {co2['year'].max()}")
+print(f"{len(co2)} years, {co2['year'].min()} to {co2['year'].max()}; ppm at the start and end of each decade:")
+decades = co2[co2["year"] >= 1960].groupby(co2["year"] // 10 * 10).agg(
+    first=("mean", "first"), last=("mean", "last"), years=("year", "count"))
+decades["rise per year"] = ((decades["last"] - decades["first"]) / (decades["years"] - 1)).round(2)
 decades`);
   console.log(table.stdout + table.text);
 
@@ -35,7 +36,7 @@ plt.ylabel("ppm")
 plt.grid(alpha=0.3)
 plt.show()`;
   const failed = await kernel.runCode(draw);
-  console.log(lastLines(failed.error, 4));
+  console.log(essence(failed.error));
 
   step("An agent reads it, looks at the columns, repairs its code");
   const columns = await kernel.runCode("list(co2.columns)");
@@ -55,6 +56,9 @@ function step(title) {
   console.log(`\n# ${title}`);
 }
 
-function lastLines(text, count) {
-  return text.trimEnd().split("\n").slice(-count).join("\n");
+/** Of a traceback the line of the cell and the error; a model gets all of it. */
+function essence(traceback) {
+  const lines = traceback.trimEnd().split("\n");
+  const start = lines.findIndex((line) => line.includes('File "<cell'));
+  return [...lines.slice(start, start + 3), "  …", lines.at(-1)].join("\n");
 }

@@ -1,7 +1,8 @@
 """The universal pattern with the official Python SDK: one sandbox, one kernel, one function as the body of your tool.
 
     pip install pandastack
-    export PANDASTACK_API=http://127.0.0.1:PORT PANDASTACK_API_KEY=pds_…   # a local engine: `pandastack serve --listen`
+    export PANDASTACK_API_KEY=pds_…                 # the hosted service, or:
+    export PANDASTACK_API=http://127.0.0.1:8080     # `pandastack serve --listen 127.0.0.1:8080`, key from `pandastack token create`
     python examples/python/universal_pattern.py
 """
 
