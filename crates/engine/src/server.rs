@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -101,6 +101,7 @@ async fn serve_engine(
     socket_path: PathBuf,
     ready: impl FnOnce(&Listening),
 ) -> Result<Stop, ServeError> {
+    let signals = EndSignals::new()?;
     let (state, stopped) = AppState::new(engine);
     let unix =
         socket::bind(&socket_path).map_err(|error| ServeError::Listen(socket_path.display().to_string(), error))?;
@@ -122,7 +123,7 @@ async fn serve_engine(
         ));
     }
     ready(&Listening { socket: socket_path, tcp: address });
-    let stop = wait_for_stop(&state, stopped, options.exit_when_idle).await?;
+    let stop = wait_for_stop(&state, signals, stopped, options.exit_when_idle).await;
     ended.cancel();
     let _ = tokio::time::timeout(GRACE, async { while servers.join_next().await.is_some() {} }).await;
     Ok(stop)
@@ -144,21 +145,39 @@ async fn serve_tcp(listener: TcpListener, router: Router, ended: CancellationTok
     }
 }
 
+/// The signals that end the daemon. To be made before anybody is told that it listens.
+struct EndSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl EndSignals {
+    fn new() -> Result<Self, ServeError> {
+        let listen = |kind| signal(kind).map_err(ServeError::Signals);
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    async fn received(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
 async fn wait_for_stop(
     state: &AppState,
+    mut signals: EndSignals,
     mut stopped: watch::Receiver<Option<Stop>>,
     idle: Option<Duration>,
-) -> Result<Stop, ServeError> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
+) -> Stop {
     let stop = tokio::select! {
-        _ = terminate.recv() => Stop { kill: false },
-        _ = interrupt.recv() => Stop { kill: false },
+        () = signals.received() => Stop { kill: false },
         stop = stopped.wait_for(Option::is_some) => stop.ok().and_then(|stop| *stop).unwrap_or(Stop { kill: false }),
         () = wait_for_idle(state, idle) => Stop { kill: false },
     };
     tracing::info!(kill = stop.kill, "stopping");
-    Ok(stop)
+    stop
 }
 
 async fn wait_for_idle(state: &AppState, limit: Option<Duration>) {

@@ -1,6 +1,5 @@
 //! `pandastack engine stop`
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -34,9 +33,8 @@ async fn stop_running(engine: &Client, kill: bool) -> Result<()> {
     let call = RawRequest { method: "POST".to_owned(), path: "engine/stop".to_owned(), ..RawRequest::default() };
     let body = json!({"kill": kill}).to_string();
     engine.request(&call, Some((body.into(), "application/json".to_owned()))).await?;
-    let process = PathBuf::from(format!("/proc/{pid}"));
     let deadline = Instant::now() + LIMIT;
-    while process.exists() {
+    while is_alive(pid) {
         if Instant::now() > deadline {
             let limit = LIMIT.as_secs();
             return Err(CliError::new(format!("the engine has not ended after {limit} s: process `{pid}`")));
@@ -45,6 +43,12 @@ async fn stop_running(engine: &Client, kill: bool) -> Result<()> {
     }
     output::say("stopped");
     Ok(())
+}
+
+/// A process that has ended may stay in the table until its parent looks.
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 async fn kill_leftovers() -> Result<()> {
