@@ -24,7 +24,7 @@ const HINTS: Record<string, string> = {
   workdir: "cwd",
 };
 
-const signal = z.custom<AbortSignal>((value) => value instanceof AbortSignal, "must be an AbortSignal").optional();
+const signal = z.custom<AbortSignal>(isSignal, "must be an AbortSignal").optional();
 const callback = z.custom<(value: never) => unknown>((value) => typeof value === "function", "must be a function").optional();
 const text = z.string().min(1);
 const strings = z.record(z.string().min(1), z.string());
@@ -137,6 +137,12 @@ function described(issue: z.core.$ZodIssue): string {
 function unknownOption(key: string): string {
   const hint = HINTS[key];
   return hint ? `unknown option \`${key}\`; did you mean \`${hint}\`` : `unknown option: \`${key}\``;
+}
+
+/** By its shape: signals of other realms and polyfills are as good. */
+function isSignal(value: unknown): boolean {
+  const signal = value as AbortSignal | null;
+  return typeof signal?.aborted === "boolean" && typeof signal.addEventListener === "function";
 }
 
 function kindOf(value: unknown): string {

@@ -5,18 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
-use pandastack_client::protocol::error::ErrorCode;
-use pandastack_client::protocol::file::FileWritten;
-use pandastack_client::{Error, FileBody, FileDownload, Result};
-use tokio::sync::{Mutex, mpsc};
-use tokio::task::JoinHandle;
+use pandastack_client::{FileDownload, FileUpload};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
-use crate::cancel::{CancelToken, run};
+use crate::cancel::{CancelToken, aborted, run};
 use crate::client::{NativeClient, json};
 use crate::outcome::{Json, Outcome};
-
-/// Most pieces of an upload that wait to be sent.
-const WAITING: usize = 4;
 
 /// JavaScript memory as bytes, without a copy.
 struct Pinned(Uint8Array);
@@ -64,8 +59,8 @@ impl NativeFileDownload {
 /// A file that is being written piece by piece.
 #[napi]
 pub struct NativeFileUpload {
-    pieces: Arc<Mutex<Option<mpsc::Sender<std::io::Result<Bytes>>>>>,
-    written: Arc<Mutex<Option<JoinHandle<Result<FileWritten>>>>>,
+    upload: Arc<Mutex<Option<FileUpload>>>,
+    aborted: CancellationToken,
 }
 
 #[napi]
@@ -78,11 +73,13 @@ impl NativeFileUpload {
         piece: Uint8Array,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<bool>>> {
-        let (pieces, piece) = (self.pieces.clone(), pinned(piece));
+        let (upload, piece, aborted) = (self.upload.clone(), pinned(piece), self.aborted.clone());
         run(env, cancel, async move {
-            match pieces.lock().await.as_ref() {
-                Some(sender) => Ok(sender.send(Ok(piece)).await.is_ok()),
-                None => Ok(false),
+            let upload = upload.lock().await;
+            let Some(upload) = upload.as_ref() else { return Ok(false) };
+            tokio::select! {
+                pushed = upload.push(piece) => pushed,
+                () = aborted.cancelled() => Ok(false),
             }
         })
     }
@@ -94,27 +91,21 @@ impl NativeFileUpload {
         env: &'env Env,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let (pieces, written) = (self.pieces.clone(), self.written.clone());
+        let upload = self.upload.clone();
         run(env, cancel, async move {
-            pieces.lock().await.take();
-            let task = written.lock().await.take().ok_or_else(lost)?;
-            json(task.await.map_err(|_| lost())??)
+            let upload = upload.lock().await.take();
+            json(upload.ok_or_else(aborted)?.finish().await?)
         })
     }
 
     /// Breaks the write off; the server does not get a complete file.
     #[napi]
     pub fn abort(&self) {
-        if let Ok(mut written) = self.written.try_lock()
-            && let Some(task) = written.take()
-        {
-            task.abort();
+        self.aborted.cancel();
+        if let Ok(mut upload) = self.upload.try_lock() {
+            *upload = None;
         }
     }
-}
-
-fn lost() -> Error {
-    Error::new(ErrorCode::Interrupted, "the upload has ended already")
 }
 
 #[napi]
@@ -157,20 +148,18 @@ impl NativeClient {
         bytes: Uint8Array,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let (client, body) = (self.client.clone(), FileBody::Bytes(pinned(bytes)));
-        run(env, cancel, async move { json(client.write_file(&sandbox, &path, body).await?) })
+        let (client, bytes) = (self.client.clone(), pinned(bytes));
+        run(env, cancel, async move { json(client.write_file(&sandbox, &path, bytes).await?) })
     }
 
     /// Starts to write a file piece by piece.
-    #[napi]
-    pub fn upload_file(&self, sandbox: String, path: String) -> NativeFileUpload {
-        let client = self.client.clone();
-        let (sender, receiver) = mpsc::channel(WAITING);
-        let write = async move { client.write_file(&sandbox, &path, FileBody::Stream(receiver)).await };
-        NativeFileUpload {
-            pieces: Arc::new(Mutex::new(Some(sender))),
-            written: Arc::new(Mutex::new(Some(within_runtime_if_available(|| tokio::spawn(write))))),
-        }
+    #[napi(ts_return_type = "NativeFileUpload")]
+    pub fn upload_file(&self, sandbox: String, path: String) -> Outcome<NativeFileUpload> {
+        let upload = within_runtime_if_available(|| self.client.upload_file(&sandbox, &path));
+        Outcome(upload.map(|upload| NativeFileUpload {
+            upload: Arc::new(Mutex::new(Some(upload))),
+            aborted: CancellationToken::new(),
+        }))
     }
 
     /// Removes a file or directory.

@@ -207,6 +207,10 @@ test("any call", async () => {
   expect([request?.query.get("a"), request?.query.get("n"), request?.query.has("u")]).toEqual(["b c", "1", false]);
   expect(request?.body.toString()).toBe('{"k":1}');
   expect(request?.headers).toMatchObject({ "x-h": "v", "content-type": "application/json" });
-  expect(await client.request("GET", "x")).toBeUndefined();
+  expect(await client.request("GET", "x?q=a%20b")).toBeUndefined();
+  expect(server.requests.at(-1)?.query.get("q")).toBe("a b");
+  server.on("GET /v1/a%20b%2Fc", json("text"));
+  expect(await client.request("GET", "/a%20b%2Fc", { parseAs: "text" })).toBe('"text"');
+  await expect(client.request("GET", "a/%2e%2e/b")).rejects.toMatchObject({ name: "InvalidOptionError" });
   expect(client).toBeInstanceOf(Client);
 });

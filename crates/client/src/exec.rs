@@ -16,6 +16,9 @@ use crate::http::{Client, answer};
 /// How much longer than a command's own time limit the client waits for the answer.
 pub(crate) const MARGIN: Duration = Duration::from_secs(10);
 
+/// How long a command without a time limit may be silent before the server begins its answer.
+const FIRST_OUTPUT: Duration = Duration::from_secs(300);
+
 /// Output of a running command; its last event is [`ExecEvent::Exit`].
 pub type ExecStream = EventStream<ExecEvent>;
 
@@ -35,11 +38,12 @@ impl Client {
     /// # Errors
     /// As [`Self::exec`] before the first event; later the stream's last item is the error.
     pub async fn exec_stream(&self, sandbox: &str, command: &ExecRequest) -> Result<ExecStream> {
-        let deadline = own_limit(command)?
-            .map(|own| tokio::time::Instant::now() + self.config().timeout.max(own.saturating_add(MARGIN)));
+        let limit = own_limit(command)?.map(|own| self.config().timeout.max(own.saturating_add(MARGIN)));
         let request = Request::post(&["sandboxes", sandbox, "exec", "stream"]).json(command)?;
         let request = request.accept("text/event-stream").rule(Rule::WarmUp).runs_code();
-        let response = self.send(request.limit(Limit::Client)).await?;
+        let deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
+        // A server may begin its answer only with the first output.
+        let response = self.send(request.limit(Limit::Exactly(limit.unwrap_or(FIRST_OUTPUT)))).await?;
         Ok(pump(response, ExecDecoder::default(), deadline))
     }
 }

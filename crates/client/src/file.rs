@@ -15,15 +15,13 @@ use crate::http::{Client, answer};
 /// The slowest transfer that is waited for.
 const SLOWEST_BYTES_PER_SECOND: u64 = 256 << 10;
 
-const BYTES: &str = "application/octet-stream";
+/// Most pieces of an upload that wait to be sent.
+const WAITING: usize = 4;
 
-/// What is written into a file.
-pub enum FileBody {
-    /// All of it.
-    Bytes(Bytes),
-    /// Pieces as they come; an error ends the write.
-    Stream(mpsc::Receiver<std::io::Result<Bytes>>),
-}
+/// How long a server may take to store what it has received.
+const FINISHING: Duration = Duration::from_secs(60);
+
+const BYTES: &str = "application/octet-stream";
 
 /// A file that is being read.
 pub struct FileDownload {
@@ -44,6 +42,46 @@ impl FileDownload {
             Error::new(ErrorCode::Interrupted, "the connection was lost during the download")
                 .with_source(error.without_url())
         })
+    }
+}
+
+/// A file that is being written piece by piece. Dropped before [`Self::finish`], it breaks the write off.
+pub struct FileUpload {
+    pieces: mpsc::Sender<std::io::Result<Bytes>>,
+    written: tokio::task::JoinHandle<Result<FileWritten>>,
+    patience: Duration,
+}
+
+impl FileUpload {
+    /// Takes the next piece. False: the write has ended already, and [`Self::finish`] tells why.
+    ///
+    /// # Errors
+    /// `timeout` if the server takes nothing for as long as the client's time limit.
+    pub async fn push(&self, piece: Bytes) -> Result<bool> {
+        match tokio::time::timeout(self.patience, self.pieces.send(Ok(piece))).await {
+            Ok(sent) => Ok(sent.is_ok()),
+            Err(_) => {
+                Err(Error::new(ErrorCode::Timeout, format!("nothing was taken for {} ms", self.patience.as_millis())))
+            }
+        }
+    }
+
+    /// Ends the file and waits for the server's answer.
+    ///
+    /// # Errors
+    /// As [`Client::write_file`].
+    pub async fn finish(mut self) -> Result<FileWritten> {
+        // Closing the channel is the end of the file.
+        self.pieces = mpsc::channel(1).0;
+        let written = tokio::time::timeout(self.patience.max(FINISHING), &mut self.written).await;
+        let written = written.map_err(|_| Error::new(ErrorCode::Timeout, "the server does not confirm the file"))?;
+        written.map_err(|error| Error::new(ErrorCode::Interrupted, "the upload was broken off").with_source(error))?
+    }
+}
+
+impl Drop for FileUpload {
+    fn drop(&mut self) {
+        self.written.abort();
     }
 }
 
@@ -80,17 +118,23 @@ impl Client {
     ///
     /// # Errors
     /// `bad_request` if the path is not absolute or the file too large for the server.
-    pub async fn write_file(&self, sandbox: &str, path: &str, body: FileBody) -> Result<FileWritten> {
+    pub async fn write_file(&self, sandbox: &str, path: &str, bytes: Bytes) -> Result<FileWritten> {
+        let transfer = Duration::from_secs(bytes.len() as u64 / SLOWEST_BYTES_PER_SECOND);
         let request = file(Request::put(&["sandboxes", sandbox, "fs"]), path)?.rule(Rule::WarmUp);
-        match body {
-            FileBody::Bytes(bytes) => {
-                let limit = Limit::AtLeast(
-                    self.config().timeout + Duration::from_secs(bytes.len() as u64 / SLOWEST_BYTES_PER_SECOND),
-                );
-                self.json(request.body(Body::Bytes(bytes, BYTES.to_owned())).limit(limit)).await
-            }
-            FileBody::Stream(pieces) => self.json_streamed(request.limit(Limit::None), BYTES, stream_of(pieces)).await,
-        }
+        let limit = Limit::AtLeast(self.config().timeout + transfer);
+        self.json(request.body(Body::Bytes(bytes, BYTES.to_owned())).limit(limit)).await
+    }
+
+    /// Starts to write a file piece by piece. Must be called inside a Tokio runtime.
+    ///
+    /// # Errors
+    /// `invalid_option` for a path that is not absolute; what the server says comes with [`FileUpload::finish`].
+    pub fn upload_file(&self, sandbox: &str, path: &str) -> Result<FileUpload> {
+        let request = file(Request::put(&["sandboxes", sandbox, "fs"]), path)?.limit(Limit::None);
+        let (pieces, receiver) = mpsc::channel(WAITING);
+        let client = self.clone();
+        let write = async move { client.json_streamed(request, BYTES, stream_of(receiver)).await };
+        Ok(FileUpload { pieces, written: tokio::spawn(write), patience: self.config().timeout })
     }
 
     /// Removes a file, or a directory with all in it. No error if there is none.

@@ -14,7 +14,7 @@ use crate::http::{Client, answer};
 pub struct RawRequest {
     /// HTTP method.
     pub method: String,
-    /// Path under `/v1`.
+    /// Path under `/v1`, encoded as in an address; it may have a query.
     pub path: String,
     /// Query parameters.
     pub query: Vec<(String, String)>,
@@ -56,7 +56,7 @@ impl Client {
     pub async fn request(&self, call: &RawRequest, body: Option<(Bytes, String)>) -> Result<Bytes> {
         let method = call.method.to_ascii_uppercase();
         let method = method.parse().map_err(|_| Error::option(format!("not an HTTP method: `{}`", call.method)))?;
-        let mut request = Request::raw(method, &call.path);
+        let mut request = Request::raw(method, &call.path)?;
         for (name, value) in &call.query {
             request = request.query(name, value);
         }

@@ -23,7 +23,7 @@ pub use config::{ClientOptions, Config, Endpoint, HOSTED_URL};
 pub use error::{Error, Partial, Result};
 pub use events::EventStream;
 pub use exec::{ExecEvent, ExecStream};
-pub use file::{FileBody, FileDownload};
+pub use file::{FileDownload, FileUpload};
 pub use health::RawRequest;
 pub use http::Client;
 pub use pandastack_protocol as protocol;

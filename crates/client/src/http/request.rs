@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use percent_encoding::percent_decode_str;
 use reqwest::{Method, RequestBuilder, header};
 use serde::Serialize;
 use url::Url;
@@ -102,11 +103,17 @@ impl Request {
         Self::new(Method::PATCH, path, Rule::Safe)
     }
 
-    /// Any method and path, for calls that have no method of their own.
-    pub(crate) fn raw(method: Method, path: &str) -> Self {
+    /// Any method and encoded path, for calls that have no method of their own.
+    pub(crate) fn raw(method: Method, path: &str) -> Result<Self> {
+        let (plain, query) = path.split_once('?').unwrap_or((path, ""));
+        let decoded: Result<Vec<_>, _> =
+            plain.trim_start_matches('/').split('/').map(|part| percent_decode_str(part).decode_utf8()).collect();
+        let decoded = decoded.map_err(|error| Error::option(format!("not a path: `{path}`")).with_source(error))?;
+        let parts: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
         let rule = if method.is_safe() { Rule::Safe } else { Rule::Never };
-        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-        Self::new(method, &parts, rule)
+        let mut request = Self::new(method, &parts, rule);
+        request.query = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        Ok(request)
     }
 
     pub(crate) fn json(mut self, value: &impl Serialize) -> Result<Self> {
