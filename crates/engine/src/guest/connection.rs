@@ -48,7 +48,7 @@ pub(super) type Requests = http2::SendRequest<RequestBody>;
 /// The engine's end of one sandbox. Closes when dropped; the sandbox stays as it is.
 pub struct Connection {
     sandbox_id: String,
-    epoch: AtomicU64,
+    epoch: Arc<AtomicU64>,
     commands: mpsc::Sender<Command>,
     requests: Mutex<Option<Requests>>,
     closed: watch::Sender<Option<Arc<str>>>,
@@ -79,13 +79,13 @@ impl Connection {
         tasks.spawn({
             let closed = closed.clone();
             async move {
-                let reason = transport::run(from_guest, to_guest, decoder, command_receiver).await;
-                set_reason(&closed, &reason);
+                transport::run(from_guest, to_guest, decoder, command_receiver, |reason| set_reason(&closed, reason))
+                    .await;
             }
         });
         Ok(Arc::new(Self {
             sandbox_id: sandbox_id.to_owned(),
-            epoch: AtomicU64::new(epoch),
+            epoch: Arc::new(AtomicU64::new(epoch)),
             commands,
             requests: Mutex::new(None),
             closed,
@@ -110,7 +110,7 @@ impl Connection {
         let (ack, http) = tokio::time::timeout(deadline, answered).await.map_err(|_| {
             self.gone(&format!("the agent did not answer within {} s{}", deadline.as_secs(), self.last_words()))
         })??;
-        let requests = self.begin_http(http).await?;
+        let requests = self.begin_http(ack.epoch, http).await?;
         *self.requests.lock().unwrap_or_else(PoisonError::into_inner) = Some(requests);
         Ok(ack)
     }
@@ -122,7 +122,7 @@ impl Connection {
         self.answer(answer).await
     }
 
-    async fn begin_http(&self, pipe: DuplexStream) -> Result<Requests, EngineError> {
+    async fn begin_http(&self, number: u64, pipe: DuplexStream) -> Result<Requests, EngineError> {
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder
             .initial_stream_window_size(STREAM_WINDOW)
@@ -134,10 +134,15 @@ impl Connection {
             .handshake(TokioIo::new(pipe))
             .await
             .map_err(|error| self.gone(&format!("HTTP/2 failed: {error}")))?;
-        let sandbox_id = self.sandbox_id.clone();
+        let (epoch, closed) = (Arc::clone(&self.epoch), self.closed.clone());
         tokio::spawn(async move {
-            if let Err(error) = http.await {
-                tracing::debug!(sandbox_id, %error, "connection to the agent ended");
+            let reason = match http.await {
+                Ok(()) => "the agent closed the connection".to_owned(),
+                Err(error) => format!("the sandbox broke the protocol: {error}"),
+            };
+            // In a newer epoch it is the engine that has let go of this one.
+            if epoch.load(Ordering::Acquire) == number {
+                set_reason(&closed, &reason);
             }
         });
         Ok(requests)

@@ -315,6 +315,19 @@ async fn what_breaks_the_records_ends_the_connection_with_a_reason() {
 }
 
 #[tokio::test]
+async fn what_breaks_http_ends_the_connection_with_a_reason() {
+    let mut pair = Pair::new(true);
+    let connection = Arc::clone(&pair.connection);
+    let hello = tokio::spawn(async move { connection.hello(&Hello::default(), DEADLINE).await });
+    let record = pair.agent.receive().await;
+    pair.agent.acknowledge(&record).await;
+    hello.await.unwrap().unwrap();
+    pair.agent.send(Kind::Mux, &[0xee; 1000]).await;
+    let reason = tokio::time::timeout(DEADLINE, pair.connection.closed()).await.unwrap();
+    assert!(reason.contains("broke the protocol"), "{reason}");
+}
+
+#[tokio::test]
 async fn an_unreadable_answer_is_no_answer() {
     let mut pair = Pair::new(true);
     pair.agent.send(Kind::HelloAck, b"{\"epoch\":").await;
@@ -371,6 +384,7 @@ async fn the_end_of_a_pipe_ends_the_transport() {
     let (read, write) = tokio::io::split(ours);
     drop(theirs);
     let (_commands, receiver) = tokio::sync::mpsc::channel(1);
-    let reason = transport::run(read, write, Decoder::new(), receiver).await;
+    let mut reason = String::new();
+    transport::run(read, write, Decoder::new(), receiver, |text| reason = text.to_owned()).await;
     assert_eq!(reason, "the sandbox closed its output");
 }

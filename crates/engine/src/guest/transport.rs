@@ -1,6 +1,7 @@
 //! Records over the sandbox's named pipes: one task reads, one writes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
 
 use pandastack_guest_protocol::hello::{Hello, HelloAck};
 use pandastack_guest_protocol::record::{self, Decoder, Kind, Record};
@@ -56,19 +57,23 @@ impl Shared {
     }
 }
 
-/// Carries records until a pipe fails or the other side breaks the layer, and tells why it ended. `decoder` is in skipping mode if it is not
-/// known where in a record the agent stands.
+/// Carries records until a pipe fails or the other side breaks the layer, and tells `ended` why, before the HTTP/2 connection notices that it has
+/// no ground any more. `decoder` is in skipping mode if it is not known where in a record the agent stands.
 pub(super) async fn run(
     from_guest: impl AsyncRead + Unpin,
     to_guest: impl AsyncWrite + Unpin,
     decoder: Decoder,
     commands: mpsc::Receiver<Command>,
-) -> String {
-    let shared = Arc::new(Shared::default());
-    tokio::select! {
-        reason = read_records(from_guest, decoder, &shared) => reason,
-        reason = write_records(to_guest, commands, &shared) => reason,
-    }
+    ended: impl FnOnce(&str),
+) {
+    let shared = Shared::default();
+    let mut reading = pin!(read_records(from_guest, decoder, &shared));
+    let mut writing = pin!(write_records(to_guest, commands, &shared));
+    let reason = tokio::select! {
+        reason = &mut reading => reason,
+        reason = &mut writing => reason,
+    };
+    ended(&reason);
 }
 
 async fn read_records(mut pipe: impl AsyncRead + Unpin, mut decoder: Decoder, shared: &Shared) -> String {
