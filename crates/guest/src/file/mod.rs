@@ -3,7 +3,7 @@
 mod entry;
 mod write;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -64,16 +64,21 @@ pub(crate) async fn read(path: String) -> Result<Response, Refusal> {
 
 /// The first bytes, and the file if there may be more.
 fn open(path: &str) -> Result<(Option<File>, Bytes), Refusal> {
-    // Opening a pipe must not wait for a writer.
+    check_kind(path, std::fs::metadata(path))?;
+    // What is there may change between the two looks: opening a pipe must not wait for a writer.
     let options = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).clone();
     let mut file = options.open(path).map_err(|error| failed(path, &error))?;
-    let kind = file.metadata().map_err(|error| failed(path, &error))?.file_type();
-    if !kind.is_file() {
-        return Err(Refusal::conflict(format!("not a regular file but {}: `{}`", name_of(kind), path.escape_debug())));
-    }
+    check_kind(path, file.metadata())?;
     let first = read_chunk(&mut file).map_err(|error| failed(path, &error))?;
     let file = (first.len() == CHUNK).then_some(file);
     Ok((file, first))
+}
+
+fn check_kind(path: &str, metadata: io::Result<Metadata>) -> Result<(), Refusal> {
+    match metadata.map_err(|error| failed(path, &error))?.file_type() {
+        kind if kind.is_file() => Ok(()),
+        kind => Err(Refusal::conflict(format!("not a regular file but {}: `{}`", name_of(kind), path.escape_debug()))),
+    }
 }
 
 fn name_of(kind: std::fs::FileType) -> &'static str {

@@ -77,6 +77,8 @@ struct Replacement {
     file: File,
     temporary: PathBuf,
     target: PathBuf,
+    /// What is replaced.
+    existing: Option<Metadata>,
 }
 
 impl Replacement {
@@ -90,19 +92,15 @@ impl Replacement {
         std::fs::create_dir_all(parent).map_err(|error| failed(path, &error))?;
         let temporary = parent.join(format!(".pandastack-{}", Uuid::new_v4().simple()));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&temporary).map_err(|error| failed(path, &error))?;
-        let replacement = Self { file, temporary, target };
-        if let Some(existing) = existing {
-            replacement.resemble(&existing).map_err(|error| failed(path, &error))?;
-        }
-        Ok(replacement)
-    }
-
-    fn resemble(&self, existing: &Metadata) -> io::Result<()> {
-        fchown(&self.file, Some(existing.uid()), Some(existing.gid()))?;
-        self.file.set_permissions(Permissions::from_mode(existing.mode() & 0o7777))
+        Ok(Self { file, temporary, target, existing })
     }
 
     fn commit(self) -> io::Result<()> {
+        if let Some(existing) = &self.existing {
+            fchown(&self.file, Some(existing.uid()), Some(existing.gid()))?;
+            // Last: writing and chown clear the set-id bits.
+            self.file.set_permissions(Permissions::from_mode(existing.mode() & 0o7777))?;
+        }
         std::fs::rename(&self.temporary, &self.target)
     }
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -76,7 +77,11 @@ impl From<StartError> for Refusal {
     }
 }
 
-type Reply = oneshot::Sender<Result<Child, StartError>>;
+/// Gives the program back if it could not be started.
+type Reply = oneshot::Sender<Result<Child, (StartError, Program)>>;
+
+/// How long a namespace whose init was killed takes to be seen dead.
+const SETTLE: Duration = Duration::from_millis(50);
 
 struct Worker {
     requests: mpsc::Sender<(Program, Reply)>,
@@ -99,12 +104,34 @@ impl Spawner {
         self.with_worker(|worker| Arc::clone(&worker.namespace))
     }
 
-    /// Starts a program.
+    /// Starts a program. If the namespace has just died, in a new one.
     pub(crate) async fn start(&self, program: Program) -> Result<Child, StartError> {
+        let namespace = self.namespace()?;
+        match self.try_start(program).await {
+            Err((StartError::Fork(error), Some(program))) => {
+                tokio::time::sleep(SETTLE).await;
+                if namespace.is_alive() {
+                    return Err(StartError::Fork(error));
+                }
+                self.try_start(program).await.map_err(|(error, _)| error)
+            }
+            outcome => outcome.map_err(|(error, _)| error),
+        }
+    }
+
+    async fn try_start(&self, program: Program) -> Result<Child, (StartError, Option<Program>)> {
+        let requests = match self.with_worker(|worker| worker.requests.clone()) {
+            Ok(requests) => requests,
+            Err(error) => return Err((error, Some(program))),
+        };
         let (reply, answer) = oneshot::channel();
-        let requests = self.with_worker(|worker| worker.requests.clone())?;
-        requests.send((program, reply)).map_err(|_| StartError::Fork(Errno::ECHILD))?;
-        answer.await.unwrap_or(Err(StartError::Fork(Errno::ECHILD)))
+        if let Err(mpsc::SendError((program, _))) = requests.send((program, reply)) {
+            return Err((StartError::Fork(Errno::ECHILD), Some(program)));
+        }
+        match answer.await {
+            Ok(outcome) => outcome.map_err(|(error, program)| (error, Some(program))),
+            Err(_) => Err((StartError::Fork(Errno::ECHILD), None)),
+        }
     }
 
     fn with_worker<T>(&self, use_worker: impl FnOnce(&Worker) -> T) -> Result<T, StartError> {
@@ -141,7 +168,8 @@ fn prepare(children: &Children) -> nix::Result<(Arc<Namespace>, File)> {
 
 fn serve(children: &Children, requests: &mpsc::Receiver<(Program, Reply)>, stdin: RawFd) {
     while let Ok((program, reply)) = requests.recv() {
-        let _ = reply.send(start(children, &program, stdin));
+        let outcome = start(children, &program, stdin);
+        let _ = reply.send(outcome.map_err(|error| (error, program)));
     }
 }
 

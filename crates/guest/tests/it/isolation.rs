@@ -38,3 +38,15 @@ async fn orphans_are_reaped() {
     engine.exec("for i in 1 2 3 4 5; do setsid -f sh -c 'sleep 0.1 & exit'; done").await;
     until(async || engine.exec("cat /proc/[0-9]*/stat | grep -c -e '(sleep)' -e ') Z '").await.stdout() == "0\n").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killing_the_inner_init_costs_the_programs_and_not_the_agent() {
+    let (_agent, engine) = Agent::greeted().await;
+    let context = engine.python().await;
+    for _ in 0..3 {
+        engine.exec("kill -KILL 1; kill -KILL 1; sleep 1").await;
+        assert_eq!(engine.exec("echo alive; cat /proc/1/stat | cut -d' ' -f1").await.stdout(), "alive\n1\n");
+    }
+    until(async || engine.cell(&context, "6 * 7").await.text() == "42").await;
+    assert_eq!(engine.cell(&engine.python().await, "7").await.text(), "7");
+}
