@@ -85,7 +85,7 @@ fn account() -> Router<AppState> {
         .route("/templates", get(template::list))
         .route("/templates/build", any(unknown::not_found))
         .route("/templates/builds", any(unknown::not_found))
-        .route("/templates/{name}", get(template::get))
+        .route("/templates/{name}", get(template::get).delete(unknown::not_found))
         .route("/me", get(health::me))
         .route("/me/tokens", get(token::list).post(token::create))
         .route("/me/tokens/{prefix}", delete(token::revoke))

@@ -1,5 +1,6 @@
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use futures::StreamExt;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -71,6 +72,7 @@ async fn every_refusal_is_json_with_a_request_id() {
             501,
             "not supported by the local engine: template builds over HTTP; run `pandastack template build`",
         ),
+        ("DELETE", "/v1/templates/x", 501, "not supported by the local engine: deleting templates over HTTP"),
         ("GET", "/v1/sandboxes/12", 404, "sandbox not found: 12"),
         ("DELETE", "/v1/sandboxes/..%2Fetc", 404, "sandbox not found: ../etc"),
         ("GET", &format!("/v1/sandboxes/{ID}"), 404, &format!("sandbox not found: {ID}")),
@@ -163,6 +165,20 @@ async fn tcp_needs_a_key_and_a_loopback_host() {
         .header("host", "localhost")
         .header("authorization", &bearer);
     assert_eq!(ask(&server.tcp, stop.body(Body::empty()).unwrap()).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_refused_upload_is_read_to_its_end() {
+    let server = server().await;
+    let pieces = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let sent = Arc::clone(&pieces);
+    let stream = futures::stream::iter(0..100).map(move |_| {
+        sent.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok::<_, std::convert::Infallible>(vec![0_u8; 1024])
+    });
+    let upload = request("PUT", &format!("/v1/sandboxes/{ID}/fs?path=/a"), Body::from_stream(stream));
+    assert_eq!(ask(&server.socket, upload).await.status, 404);
+    assert_eq!(pieces.load(std::sync::atomic::Ordering::Relaxed), 100);
 }
 
 #[tokio::test]

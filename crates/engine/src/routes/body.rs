@@ -35,7 +35,7 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| ApiError::bad_request(format!("the body could not be read: {error}")))?;
         if bytes.len() + chunk.len() > MAX_JSON {
-            drain(stream).await;
+            drain(&mut stream).await;
             return Err(ApiError::too_large(format!("request body too long: more than {} MiB", MAX_JSON >> 20)));
         }
         bytes.extend_from_slice(&chunk);
@@ -43,7 +43,8 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
     Ok(bytes)
 }
 
-async fn drain(mut stream: impl futures::Stream<Item = Result<Bytes, axum::Error>> + Unpin) {
+/// Reads what is left of a body that is not wanted, within limits.
+pub(crate) async fn drain(stream: &mut (impl futures::Stream<Item = Result<Bytes, axum::Error>> + Unpin)) {
     let mut drained = 0;
     let reading = async {
         while let Some(Ok(chunk)) = stream.next().await {

@@ -1,13 +1,19 @@
 //! `/v1/sandboxes/{id}/fs`.
 
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures::Stream;
 use pandastack_guest_protocol::file::FileEntry;
 use pandastack_protocol::file::{FileInfo, FileList, FileWritten};
 
+use super::body::drain;
 use super::error::ApiError;
 use super::path::{FilePath, SandboxId};
 use crate::router::AppState;
@@ -27,12 +33,40 @@ pub(crate) async fn read(State(state): State<AppState>, id: SandboxId, path: Fil
 pub(crate) async fn write(
     State(state): State<AppState>,
     id: SandboxId,
-    path: FilePath,
+    path: Result<FilePath, ApiError>,
     body: Body,
 ) -> Result<Json<FileWritten>, ApiError> {
-    let guest = state.engine.guest(&id.0).await?;
-    let written = guest.write_file(&path.required()?, body.into_data_stream()).await?;
+    let mut body = SharedBody(Arc::new(Mutex::new(body.into_data_stream())));
+    let written = write_body(&state, &id, path, body.clone()).await;
+    if written.is_err() {
+        // Clients look for the answer only once they have sent all of the body.
+        drain(&mut body).await;
+    }
+    written
+}
+
+async fn write_body(
+    state: &AppState,
+    id: &SandboxId,
+    path: Result<FilePath, ApiError>,
+    body: SharedBody,
+) -> Result<Json<FileWritten>, ApiError> {
+    let path = path?.required()?;
+    let written = state.engine.guest(&id.0).await?.write_file(&path, body).await?;
     Ok(Json(FileWritten { path: written.path, bytes: written.bytes }))
+}
+
+/// A body of which the rest can still be read after it was given away.
+#[derive(Clone)]
+struct SharedBody(Arc<Mutex<BodyDataStream>>);
+
+impl Stream for SharedBody {
+    type Item = Result<Bytes, axum::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut body = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Pin::new(&mut *body).poll_next(context)
+    }
 }
 
 /// Deletes a file or a directory with all in it, 204; also if there is none.

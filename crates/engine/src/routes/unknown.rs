@@ -82,6 +82,7 @@ fn unsupported(path: &str) -> Option<String> {
         ["templates", "build" | "builds", ..] => {
             Some("template builds over HTTP; run `pandastack template build`".to_owned())
         }
+        ["templates", _] => Some("deleting templates over HTTP".to_owned()),
         [noun, ..] if NOUNS.contains(&noun) => Some(noun.to_owned()),
         _ => None,
     }

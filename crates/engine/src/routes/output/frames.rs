@@ -1,18 +1,20 @@
 //! Frames of a command or cell, ready for a response.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use pandastack_guest_protocol::frame::Kind;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use crate::error::EngineError;
 use crate::guest::FrameStream;
 
-/// Frames that are read ahead of a slow client; then the sandbox has to wait.
+/// Frames, and bytes of them, that are read ahead of a slow client; then the sandbox has to wait.
 const READ_AHEAD: usize = 16;
+const READ_AHEAD_BYTES: u32 = 4 << 20;
 
 /// Idle time after which a sign of life is sent.
 const KEEPALIVE: Duration = Duration::from_secs(5);
@@ -46,25 +48,19 @@ pub(crate) trait Encoder: Send + 'static {
 
 /// Reads frames in a task of its own, so that waiting for one can be given up without losing any. Dropping it drops the frames.
 pub(crate) struct Pump<E> {
-    frames: mpsc::Receiver<Frame>,
+    frames: mpsc::Receiver<Ahead>,
     encoder: E,
     ended: bool,
 }
 
 impl<E: Encoder> Pump<E> {
     /// Starts to read.
-    pub(crate) fn start(mut frames: impl Frames, encoder: E) -> Self {
+    pub(crate) fn start(frames: impl Frames, encoder: E) -> Self {
         let (sender, receiver) = mpsc::channel(READ_AHEAD);
         tokio::spawn(async move {
-            loop {
-                let next = tokio::select! {
-                    next = frames.next() => next,
-                    () = sender.closed() => return,
-                };
-                let Some(frame) = next else { return };
-                if sender.send(frame).await.is_err() {
-                    return;
-                }
+            tokio::select! {
+                () = read_ahead(frames, &sender) => {}
+                () = sender.closed() => {}
             }
         });
         Self { frames: receiver, encoder, ended: false }
@@ -98,12 +94,28 @@ impl<E: Encoder> Pump<E> {
         Some(out.into())
     }
 
-    fn encode_all(&mut self, ready: Vec<Frame>, out: &mut Vec<u8>) {
-        for frame in merge(ready) {
+    fn encode_all(&mut self, ready: Vec<Ahead>, out: &mut Vec<u8>) {
+        let (frames, _room): (Vec<Frame>, Vec<_>) = ready.into_iter().unzip();
+        for frame in merge(frames) {
             if !self.encoder.encode(frame, out) {
                 self.ended = true;
                 return;
             }
+        }
+    }
+}
+
+/// A frame that was read ahead, and the room it takes until it is encoded.
+type Ahead = (Frame, Option<OwnedSemaphorePermit>);
+
+async fn read_ahead(mut frames: impl Frames, sender: &mpsc::Sender<Ahead>) {
+    let room = Arc::new(Semaphore::new(READ_AHEAD_BYTES as usize));
+    while let Some(frame) = frames.next().await {
+        // A frame that is longer than all the room waits until it is alone.
+        let length = frame.as_ref().map_or(0, |(_, bytes)| u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        let taken = Arc::clone(&room).acquire_many_owned(length.min(READ_AHEAD_BYTES)).await.ok();
+        if sender.send((frame, taken)).await.is_err() {
+            return;
         }
     }
 }
@@ -164,6 +176,30 @@ pub(crate) mod tests {
             text.extend_from_slice(&bytes);
         }
         String::from_utf8(text).unwrap()
+    }
+
+    /// Counts the frames that were taken.
+    struct Flood(Arc<std::sync::atomic::AtomicUsize>);
+
+    impl Frames for Flood {
+        async fn next(&mut self) -> Option<Frame> {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Some(frame(Kind::Result, vec![b'x'; 3 << 20]))
+        }
+    }
+
+    #[tokio::test]
+    async fn large_frames_are_not_read_ahead_of_a_client_that_does_not_read() {
+        let taken = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let (sender, mut receiver) = mpsc::channel(READ_AHEAD);
+        let counted = Arc::clone(&taken);
+        let reading = tokio::spawn(async move { read_ahead(Flood(counted), &sender).await });
+        for expected in 1..4 {
+            let (_frame, _room) = receiver.recv().await.unwrap();
+            tokio::task::yield_now().await;
+            assert!(taken.load(std::sync::atomic::Ordering::Relaxed) <= expected + 1);
+        }
+        reading.abort();
     }
 
     #[test]
