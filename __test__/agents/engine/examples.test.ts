@@ -1,7 +1,9 @@
 // Every example, run as a newcomer would.
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TestEngine } from "../../support/engine.js";
@@ -43,6 +45,42 @@ test("quickstart ends with the path of a chart", async () => {
   const chart = readFileSync(`${repository}out/chart.png`);
   expect(chart.subarray(1, 4).toString()).toBe("PNG");
   expect(chart.length).toBeGreaterThan(5000);
+});
+
+test("the first sections of the README, put together, are a program", async () => {
+  const readme = readFileSync(`${repository}README.md`, "utf8");
+  const sections = readme.split(/^## /m).filter((text) => /^(A sandbox and its kernel|Commands|Files)\n/.test(text));
+  const code = sections.flatMap((text) => [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, block]) => block)).join("\n");
+  const folder = mkdtempSync(join(tmpdir(), "pandastack-readme-"));
+  try {
+    writeFileSync(join(folder, "data.csv"), "a,b\n1,2\n");
+    const program = `process.chdir(${JSON.stringify(folder)});\n${code}\nconsole.log(JSON.stringify([answer.text, failed.error, exitCode, code]));`;
+    const { stdout } = await run("node", ["--input-type=module", "-e", program], {
+      cwd: repository,
+      env: engine.env,
+      timeout: 120_000,
+    });
+    expect(JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "")).toEqual([
+      "42",
+      expect.stringMatching(/ZeroDivisionError: division by zero\s*$/),
+      0,
+      0,
+    ]);
+    expect(stdout).toContain("0\n1\n2\n1\n2\n3\n");
+    expect(readFileSync(join(folder, "notes.txt"), "utf8")).toBe("hello");
+    expect(readFileSync(join(folder, "chart.png")).subarray(1, 4).toString()).toBe("PNG");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a program that never closes its tool ends by itself", async () => {
+  const program = `
+    import { runCodeTool } from "@pandastack/sdk/ai";
+    console.log((await runCodeTool({ idleSeconds: 600 }).session.run("6 * 7")).text);`;
+  const options = { cwd: repository, env: engine.env, timeout: 60_000 };
+  const { stdout } = await run("node", ["--input-type=module", "-e", program], options);
+  expect(stdout).toBe("42\n");
 });
 
 test.each(["examples/typescript/ai-sdk/analyst.mjs", "examples/typescript/mastra/analyst.mjs"])("%s", async (path) => {

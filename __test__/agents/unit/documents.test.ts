@@ -3,7 +3,14 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../../..");
-const documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/agents/design.md", "examples/data/README.md"];
+const documents = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "docs/agents/design.md",
+  "examples/README.md",
+  "examples/data/README.md",
+];
 const folders = /^(__test__|bench|crates|docs|examples|kernels|lib|scripts|src)\//;
 
 /** What a document names in backticks and that begins like a path of this repository. */
