@@ -1,18 +1,44 @@
 #!/usr/bin/env bash
-# Builds the guest agent, the `pandastack` binary, the addon and the TypeScript.
+# Builds the guest agent, the `pandastack` binary, the addon and the TypeScript. Does nothing that is already done.
 # Usage: scripts/build.sh [fast|release], default fast: no link-time optimisation, for tests and the demo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=${1:-fast}
 target=${CARGO_TARGET_DIR:-target}
-triple=$(rustc -vV | sed -n 's/^host: //p')
+mkdir -p native dist
 
-# The agent is linked statically and so has flags of its own; a target folder of its own keeps them from invalidating the rest.
-RUSTFLAGS="-C target-feature=+crt-static" cargo build --quiet --locked --profile "$profile" -p pandastack-guest \
-  --target "$triple" --target-dir "$target/guest"
-cargo build --quiet --locked --profile "$profile" -p pandastack-cli
-mkdir -p native
+# True if one of the files or folders was changed after the stamp was written, or if it was written for another profile.
+changed_since() {
+  local stamp=$1; shift
+  [ "$(cat "$stamp" 2>/dev/null)" = "$profile" ] || return 0
+  [ -n "$(find "$@" -newer "$stamp" -print -quit)" ]
+}
+
+# A running binary cannot be overwritten, only replaced.
 install_if_changed() { cmp -s "$1" "$2" || { cp "$1" "$2.new" && mv "$2.new" "$2"; }; }
-install_if_changed "$target/guest/$triple/$profile/pandastack-guest" native/pandastack-guest
-install_if_changed "$target/$profile/pandastack" native/pandastack
-npm run --silent "build:$profile"
+
+binaries() {
+  local triple; triple=$(rustc -vV | sed -n 's/^host: //p')
+  # The agent is linked statically and so has flags of its own; a target folder of its own keeps them from invalidating the rest.
+  RUSTFLAGS="-C target-feature=+crt-static" cargo build --quiet --locked --profile "$profile" -p pandastack-guest \
+    --target "$triple" --target-dir "$target/guest"
+  cargo build --quiet --locked --profile "$profile" -p pandastack-cli
+  install_if_changed "$target/guest/$triple/$profile/pandastack-guest" native/pandastack-guest
+  install_if_changed "$target/$profile/pandastack" native/pandastack
+}
+
+addon() {
+  changed_since native/.built src build.rs Cargo.toml Cargo.lock crates/client crates/protocol package.json || return 0
+  npm run --silent "build:native:$profile"
+  echo "$profile" > native/.built
+}
+
+typescript() {
+  changed_since dist/.built lib package.json tsconfig.json tsconfig.build.json scripts/write-esm-faces.mjs native/.built || return 0
+  npm run --silent build:ts
+  echo "$profile" > dist/.built
+}
+
+if [ "$(uname -s)" = Linux ]; then binaries; fi
+addon
+typescript

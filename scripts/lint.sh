@@ -10,7 +10,7 @@ check biome npx --no-install biome ci --error-on-warnings .
 check types npx --no-install tsc --noEmit -p tsconfig.json
 check arrows node scripts/check-arrows.mjs
 if command -v cargo-deny >/dev/null 2>&1; then
-  check cargo-deny cargo deny --offline --log-level error check licenses bans sources
+  check cargo-deny cargo deny --locked --log-level error check licenses bans sources
 else
   echo "note: cargo-deny is not installed (cargo install cargo-deny); licences were not checked" >&2
 fi
