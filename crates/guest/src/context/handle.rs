@@ -73,8 +73,6 @@ impl Context {
         if self.figures.pending.load(Ordering::Relaxed) >= MAX_WAITING {
             return Err(Refusal::conflict(format!("too many cells wait in the code context: `{MAX_WAITING}`")));
         }
-        // Whoever names it has it.
-        self.inherited.store(false, Ordering::Relaxed);
         let (outbox, response) = stream();
         self.figures.pending.fetch_add(1, Ordering::Relaxed);
         if self.cells.send(Cell { request, outbox }).is_err() {

@@ -1,7 +1,6 @@
 //! An engine small enough for tests.
 
 use std::collections::BTreeMap;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,10 +20,11 @@ use pandastack_guest_protocol::route;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin};
 use tokio::sync::{Mutex, mpsc};
 
 mod home;
+
+use home::{Home, Stdin, Stdout};
 
 /// Longer than anything here may take, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -39,30 +39,39 @@ type Mux = mpsc::UnboundedReceiver<Vec<u8>>;
 
 /// A running agent.
 pub(crate) struct Agent {
-    child: Child,
-    stdin: Arc<Mutex<ChildStdin>>,
+    stdin: Arc<Mutex<Stdin>>,
     records: mpsc::UnboundedReceiver<(Record, Option<Mux>)>,
     epoch: u64,
     current: Arc<AtomicU64>,
-    home: home::Home,
-    folder: tempfile::TempDir,
+    home: Home,
+    folder: Arc<tempfile::TempDir>,
 }
 
 impl Agent {
     /// Starts an agent whose kernels are the small ones of `tests/kernels`.
     pub(crate) fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let home = home::Home::chosen(folder.path());
-        let mut child = home
-            .command()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(if std::env::var_os("PANDASTACK_TEST_LOG").is_some() { Stdio::inherit() } else { Stdio::null() })
-            .kill_on_drop(true)
-            .spawn()
-            .expect("the agent could not be started: root, and unshare of util-linux, are needed");
-        let stdin = Arc::new(Mutex::new(child.stdin.take().unwrap()));
-        let mut stdout = child.stdout.take().unwrap();
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let (home, stdin, stdout) = Home::start(folder.path());
+        Self::over(home, stdin, stdout, folder)
+    }
+
+    /// A copy of a running agent with all its processes; `None` where that cannot be had. The original goes on.
+    pub(crate) async fn fork(&mut self) -> Option<Self> {
+        if !self.home.can_fork() {
+            eprintln!("skipped: a fork needs gVisor");
+            return None;
+        }
+        self.write_record(record::Kind::Freeze, b"").await;
+        assert_eq!(self.next_record().await.kind, record::Kind::Frozen);
+        let image = tempfile::tempdir().unwrap();
+        self.home.checkpoint(image.path());
+        self.write_record(record::Kind::Thaw, b"").await;
+        let (home, stdin, stdout) = Home::restore(self.folder(), image.path());
+        Some(Self::over(home, stdin, stdout, Arc::clone(&self.folder)))
+    }
+
+    fn over(home: Home, stdin: Stdin, mut stdout: Stdout, folder: Arc<tempfile::TempDir>) -> Self {
+        let stdin = Arc::new(Mutex::new(stdin));
         let (sender, records) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             let mut decoder = Decoder::skipping();
@@ -80,7 +89,7 @@ impl Agent {
                 }
             }
         });
-        Self { child, stdin, records, epoch: 0, current: Arc::default(), home, folder }
+        Self { stdin, records, epoch: 0, current: Arc::default(), home, folder }
     }
 
     /// Starts an agent and says hello.
@@ -97,7 +106,7 @@ impl Agent {
 
     /// Asks the agent for a resync, as an engine does that took over.
     pub(crate) fn ask_for_resync(&self) {
-        self.home.signal(self.child.id().unwrap());
+        self.home.signal();
     }
 
     pub(crate) async fn write(&self, bytes: &[u8]) {

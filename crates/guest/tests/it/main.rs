@@ -4,6 +4,7 @@ mod context;
 mod egress;
 mod exec;
 mod file;
+mod fork;
 mod harness;
 mod isolation;
 mod record;

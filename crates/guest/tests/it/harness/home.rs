@@ -4,11 +4,14 @@
 //! of the path, and with the agent of `PANDASTACK_TEST_AGENT` if it is set.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
 
 const CAPABILITIES: [&str; 17] = [
     "CAP_AUDIT_WRITE",
@@ -30,9 +33,14 @@ const CAPABILITIES: [&str; 17] = [
     "CAP_SYS_RESOURCE",
 ];
 
+/// Where bytes for the agent go.
+pub(super) type Stdin = Box<dyn AsyncWrite + Send + Unpin>;
+/// Where bytes of the agent come from.
+pub(super) type Stdout = Box<dyn AsyncRead + Send + Unpin>;
+
 /// One or the other.
 pub(super) enum Home {
-    Namespaces,
+    Namespaces(Child),
     /// A folder with the bundle and the state of runsc.
     Sandbox(tempfile::TempDir),
 }
@@ -41,61 +49,114 @@ fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels")
 }
 
-fn runsc() -> String {
-    std::env::var("PANDASTACK_RUNSC").unwrap_or_else(|_| "runsc".into())
+fn rootfs() -> Option<String> {
+    std::env::var("PANDASTACK_TEST_ROOTFS").ok()
+}
+
+fn log() -> Stdio {
+    if std::env::var_os("PANDASTACK_TEST_LOG").is_some() { Stdio::inherit() } else { Stdio::null() }
 }
 
 impl Home {
-    /// A home whose inhabitants see `shared`.
-    pub(super) fn chosen(shared: &Path) -> Self {
-        let Ok(rootfs) = std::env::var("PANDASTACK_TEST_ROOTFS") else { return Self::Namespaces };
-        let bundle = tempfile::tempdir().unwrap();
-        let config = serde_json::to_vec(&config(&rootfs, shared)).unwrap();
-        std::fs::write(bundle.path().join("config.json"), config).unwrap();
-        Self::Sandbox(bundle)
-    }
-
-    fn runsc(bundle: &Path) -> std::process::Command {
-        let mut command = std::process::Command::new(runsc());
-        command.arg("--root").arg(bundle.join("state"));
-        command.args(["--network=none", "--ignore-cgroups", "--platform=systrap", "--overlay2=root:memory"]);
-        command
-    }
-
-    /// Runs the agent in the foreground.
-    pub(super) fn command(&self) -> Command {
-        match self {
-            Self::Namespaces => {
-                let mut command = Command::new("unshare");
-                let script = "ip link set lo up; exec \"$AGENT\"";
-                command.args(["--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--net", "sh", "-c", script]);
-                command.env("AGENT", env!("CARGO_BIN_EXE_pandastack-guest")).env("PANDASTACK_KERNELS", kernels());
-                command
+    /// Starts an agent that sees `shared`.
+    pub(super) fn start(shared: &Path) -> (Self, Stdin, Stdout) {
+        match rootfs() {
+            Some(_) => {
+                let (home, stdin, stdout) = Self::create(shared);
+                home.run(&["start", "guest"]);
+                (home, stdin, stdout)
             }
-            Self::Sandbox(bundle) => {
-                let mut command = Self::runsc(bundle.path());
-                command.arg("run").arg("--bundle").arg(bundle.path()).arg("guest");
-                command.into()
-            }
+            None => Self::unshare(),
         }
+    }
+
+    fn unshare() -> (Self, Stdin, Stdout) {
+        let script = "ip link set lo up; exec \"$AGENT\"";
+        let mut child = Command::new("unshare")
+            .args(["--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--net", "sh", "-c", script])
+            .env("AGENT", env!("CARGO_BIN_EXE_pandastack-guest"))
+            .env("PANDASTACK_KERNELS", kernels())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("root, and unshare of util-linux, are needed");
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        (Self::Namespaces(child), Box::new(stdin), Box::new(stdout))
+    }
+
+    /// A sandbox in which nothing runs yet, with named pipes as standard input and output.
+    fn create(shared: &Path) -> (Self, Stdin, Stdout) {
+        let bundle = tempfile::tempdir().unwrap();
+        let config = serde_json::to_vec(&config(&rootfs().unwrap(), shared)).unwrap();
+        std::fs::write(bundle.path().join("config.json"), config).unwrap();
+        let pipes = ["stdin", "stdout"].map(|name| {
+            let path = bundle.path().join(name);
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+            path
+        });
+        let open = |path| std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let stdin = pipe::OpenOptions::new().read_write(true).open_sender(&pipes[0]).unwrap();
+        let stdout = pipe::OpenOptions::new().read_write(true).open_receiver(&pipes[1]).unwrap();
+        let home = Self::Sandbox(bundle);
+        let mut create = home.runsc(&["create", "--bundle", home.bundle().to_str().unwrap(), "guest"]);
+        assert!(create.stdin(open(&pipes[0])).stdout(open(&pipes[1])).stderr(log()).status().unwrap().success());
+        (home, Box::new(stdin), Box::new(stdout))
+    }
+
+    /// A sandbox made of an image of [`Self::checkpoint`].
+    pub(super) fn restore(shared: &Path, image: &Path) -> (Self, Stdin, Stdout) {
+        let (home, stdin, stdout) = Self::create(shared);
+        home.run(&["restore", "--detach", "--bundle", home.bundle().to_str().unwrap(), "--image-path", image.to_str().unwrap(), "guest"]);
+        (home, stdin, stdout)
+    }
+
+    /// Writes an image of the sandbox, which goes on.
+    pub(super) fn checkpoint(&self, image: &Path) {
+        self.run(&["checkpoint", "--image-path", image.to_str().unwrap(), "-leave-running", "guest"]);
+    }
+
+    pub(super) fn can_fork(&self) -> bool {
+        matches!(self, Self::Sandbox(_))
     }
 
     /// Sends SIGUSR1 to the agent.
-    pub(super) fn signal(&self, started: u32) {
+    pub(super) fn signal(&self) {
         match self {
-            Self::Namespaces => {
-                let children = std::fs::read_to_string(format!("/proc/{started}/task/{started}/children")).unwrap();
+            Self::Namespaces(child) => {
+                let unshare = child.id().unwrap();
+                let children = std::fs::read_to_string(format!("/proc/{unshare}/task/{unshare}/children")).unwrap();
                 kill(Pid::from_raw(children.trim().parse().unwrap()), Signal::SIGUSR1).unwrap();
             }
-            Self::Sandbox(bundle) => assert!(Self::runsc(bundle.path()).args(["kill", "guest", "USR1"]).status().unwrap().success()),
+            Self::Sandbox(_) => self.run(&["kill", "guest", "USR1"]),
         }
+    }
+
+    fn bundle(&self) -> &Path {
+        match self {
+            Self::Namespaces(_) => unreachable!("only sandboxes have a bundle"),
+            Self::Sandbox(bundle) => bundle.path(),
+        }
+    }
+
+    fn runsc(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(std::env::var("PANDASTACK_RUNSC").unwrap_or_else(|_| "runsc".into()));
+        command.arg("--root").arg(self.bundle().join("state"));
+        command.args(["--network=none", "--ignore-cgroups", "--platform=systrap", "--overlay2=root:memory"]).args(arguments);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) {
+        let output = self.runsc(arguments).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "runsc {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        if let Self::Sandbox(bundle) = self {
-            let _ = Self::runsc(bundle.path()).args(["delete", "--force", "guest"]).output();
+        if let Self::Sandbox(_) = self {
+            let _ = self.runsc(&["delete", "--force", "guest"]).output();
         }
     }
 }
