@@ -107,7 +107,10 @@ impl Inner {
     pub(crate) async fn running(&self, id: &str) -> Result<Arc<Sandbox>, EngineError> {
         let running = self.sandboxes().get(id).cloned();
         if let Some(sandbox) = running {
-            return Ok(sandbox);
+            return match sandbox.end_reason() {
+                Some(reason) => Err(EngineError::SandboxGone { id: id.to_owned(), reason: reason.to_string() }),
+                None => Ok(sandbox),
+            };
         }
         let Some(row) = self.store.sandbox(id).await? else { return Err(EngineError::sandbox_not_found(id)) };
         let reason = row.reason.unwrap_or_default();

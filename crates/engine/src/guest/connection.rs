@@ -197,6 +197,11 @@ impl Connection {
         wait_closed(self.closed.subscribe()).await
     }
 
+    /// Why the connection has ended, once it has.
+    pub fn end_reason(&self) -> Option<Arc<str>> {
+        self.closed.borrow().clone()
+    }
+
     /// ` (last words: …)`, or nothing.
     pub fn last_words(&self) -> String {
         let line = self.last_words.line();

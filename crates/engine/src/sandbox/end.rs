@@ -1,6 +1,7 @@
 //! Ending a sandbox.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Sandbox;
 use crate::engine::Inner;
@@ -16,6 +17,7 @@ impl Inner {
             tracing::error!(sandbox_id = id, %error, "could not write down the end of a sandbox");
         }
         self.destroy(&sandbox, id).await;
+        self.sandboxes().remove(id);
     }
 
     /// Ends a running sandbox without a trace. False if there is none.
@@ -25,6 +27,7 @@ impl Inner {
         if let Err(error) = self.store.remove_sandbox(id).await {
             tracing::error!(sandbox_id = id, %error, "could not remove the row of a sandbox");
         }
+        self.sandboxes().remove(id);
         true
     }
 
@@ -63,9 +66,13 @@ impl Inner {
         }
     }
 
-    /// Takes the sandbox away from all callers: requests and streams end with the reason.
+    /// Takes the sandbox away from all callers: requests and streams, now and later, end with the reason. It stays in the list until nothing
+    /// of it is left and its row says the same, so that nobody is told anything else in between.
     fn take(&self, id: &str, reason: &str) -> Option<Arc<Sandbox>> {
-        let sandbox = self.sandboxes().remove(id)?;
+        let sandbox = self.sandboxes().get(id).cloned()?;
+        if sandbox.is_ending.swap(true, Ordering::AcqRel) {
+            return None;
+        }
         sandbox.connection.close(reason);
         Some(sandbox)
     }

@@ -13,6 +13,7 @@ mod restore;
 mod template;
 mod watch;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pandastack_protocol::sandbox::SandboxInfo;
@@ -30,11 +31,18 @@ pub(crate) struct Sandbox {
     process: SandboxProcess,
     connection: Arc<Connection>,
     activity: Arc<Activity>,
+    is_ending: AtomicBool,
 }
 
 impl Sandbox {
     fn new(row: SandboxRow, process: SandboxProcess, connection: Arc<Connection>) -> Arc<Self> {
-        Arc::new(Self { row: Mutex::new(row), process, connection, activity: Arc::default() })
+        Arc::new(Self {
+            row: Mutex::new(row),
+            process,
+            connection,
+            activity: Arc::default(),
+            is_ending: AtomicBool::new(false),
+        })
     }
 
     /// What is remembered of it.
@@ -45,6 +53,11 @@ impl Sandbox {
     /// As the API shows it.
     pub(crate) fn info(&self) -> SandboxInfo {
         self.row().info()
+    }
+
+    /// Why it can no longer be used, once that is so.
+    pub(crate) fn end_reason(&self) -> Option<Arc<str>> {
+        self.connection.end_reason()
     }
 
     /// When it was last used.
