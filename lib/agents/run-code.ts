@@ -20,6 +20,7 @@ export type RunCodeStatus = "running" | "ok" | "error" | "timed_out" | "interrup
 export interface RunCodeOutput {
   /** What the model reads. */
   text: string;
+  /** How the call ended. */
   status: RunCodeStatus;
   /** Number of the cell in its kernel, from 1. */
   executionCount?: number;
@@ -40,12 +41,16 @@ export interface RunCodeCall extends ToolCallInfo {
 }
 
 const MAX_IMAGES = 4;
+/** The host gets more of the output than the model, through `onExecution`, but never so much that it hurts. */
 const MIN_OUTPUT_BYTES = 1 << 20;
 
 /** What all framework tools share: sessions, calls, and the text for the model. Knows no framework. */
 export class RunCode {
+  /** Name of the tool. */
   readonly name: string;
+  /** Language of its kernels. */
   readonly language: string;
+  /** What the model is told about it. */
   readonly description: string;
   /** Session of the calls without a key. */
   readonly session: CodeSession;
