@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod code_context;
+mod connection;
 mod crash;
 mod exec;
 mod home;
