@@ -16,6 +16,9 @@ use crate::log;
 use crate::output::append_json;
 use crate::refusal::Refusal;
 
+/// How many kernels are tried.
+const ATTEMPTS: u32 = 2;
+
 /// What a context was created with.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
@@ -172,14 +175,19 @@ impl Keeper {
     }
 
     async fn replace_kernel(&mut self) -> Result<(), Refusal> {
-        self.kernel = None;
-        self.kernel = Some(self.kernels.take().await?);
         let cwd = self.settings.cwd.clone().unwrap_or_else(|| "/root".into());
-        if let Err(error) = self.configure(Some(&cwd), true).await {
+        let mut outcome = Ok(());
+        // The kernel that stood by may have died just now.
+        for _ in 0..ATTEMPTS {
             self.kernel = None;
-            return Err(Refusal::internal(format!("the kernel did not take its settings: {error}")));
+            self.kernel = Some(self.kernels.take().await?);
+            outcome = self.configure(Some(&cwd), true).await;
+            if outcome.is_ok() {
+                return Ok(());
+            }
         }
-        Ok(())
+        self.kernel = None;
+        outcome.map_err(|error| Refusal::internal(format!("the kernel did not take its settings: {error}")))
     }
 
     fn lose_kernel(&mut self) {

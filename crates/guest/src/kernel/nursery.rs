@@ -29,7 +29,7 @@ const RESTART_MAX: Duration = Duration::from_secs(5);
 /// How long a request for a kernel waits.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many starts of the zygote may fail before waiting requests are told.
+/// How many starts of the zygote, or of a kernel, may fail before waiting requests are told.
 const ATTEMPTS: u32 = 2;
 
 const DEFAULT_CWD: &str = "/root";
@@ -95,6 +95,8 @@ struct Life {
     announce: mpsc::UnboundedSender<io::Result<Kernel>>,
     /// Kernels that were asked for and are not ready yet.
     unborn: usize,
+    /// How many in a row did not become ready.
+    stillborn: u32,
     refill_at: Option<Instant>,
 }
 
@@ -155,7 +157,7 @@ impl Nursery {
             }
         }
         let (announce, born) = mpsc::unbounded_channel();
-        let mut life = Life { zygote, births: HashMap::new(), born, announce, unborn: 0, refill_at: Some(Instant::now()) };
+        let mut life = Life { zygote, births: HashMap::new(), born, announce, unborn: 0, stillborn: 0, refill_at: Some(Instant::now()) };
         loop {
             if let Err(reason) = self.step(&mut life).await {
                 return reason;
@@ -166,12 +168,12 @@ impl Nursery {
     async fn step(&mut self, life: &mut Life) -> Result<(), String> {
         tokio::select! {
             message = life.zygote.next() => life.take(message?),
-            Some(reply) = self.requests.recv() => self.serve(reply, life).await,
+            Some(reply) = self.requests.recv() => self.serve(reply, life),
             Some(kernel) = life.born.recv() => self.receive(kernel, life),
             () = at(life.refill_at), if self.standing_by.is_none() => {
                 life.refill_at = None;
                 if life.unborn == 0 {
-                    life.ask().await.map_err(|error| format!("no kernel can be forked ahead: {error}"))?;
+                    self.ask(life).await?;
                 }
             }
             Err(_) = alive(&mut self.standing_by) => {
@@ -179,23 +181,26 @@ impl Nursery {
                 life.refill_at = Some(Instant::now() + REFILL_AFTER);
             }
         }
+        while life.unborn < self.waiting.len() {
+            self.ask(life).await?;
+        }
         Ok(())
     }
 
-    async fn serve(&mut self, reply: Reply, life: &mut Life) {
+    /// Asks for a kernel. A zygote that cannot be asked is replaced; whoever waits goes on waiting.
+    async fn ask(&mut self, life: &mut Life) -> Result<(), String> {
+        life.ask().await.map_err(|error| format!("the zygote of the Python kernels cannot be asked for one: {error}"))
+    }
+
+    fn serve(&mut self, reply: Reply, life: &mut Life) {
         if let Some(kernel) = self.standing_by.take() {
             self.set_standing_by(None);
             life.refill_at = Some(Instant::now() + REFILL_AFTER);
             if let Err(Ok(kernel)) = reply.send(Ok(kernel)) {
                 self.set_standing_by(Some(kernel));
             }
-            return;
-        }
-        self.waiting.push_back(reply);
-        if life.unborn < self.waiting.len()
-            && let Err(error) = life.ask().await
-        {
-            self.refuse_all(&Refusal::from_io("no Python kernel can be forked", &error));
+        } else {
+            self.waiting.push_back(reply);
         }
     }
 
@@ -203,8 +208,16 @@ impl Nursery {
         life.unborn = life.unborn.saturating_sub(1);
         let mut kernel = match kernel {
             Ok(kernel) => kernel,
-            Err(error) => return self.refuse_all(&Refusal::from_io("a Python kernel did not start", &error)),
+            Err(error) => {
+                life.stillborn += 1;
+                if life.stillborn >= ATTEMPTS {
+                    self.refuse_all(&Refusal::from_io("a Python kernel did not start", &error));
+                }
+                life.refill_at = Some(Instant::now() + REFILL_AFTER);
+                return;
+            }
         };
+        life.stillborn = 0;
         while let Some(reply) = self.waiting.pop_front() {
             match reply.send(Ok(kernel)) {
                 Ok(()) => {

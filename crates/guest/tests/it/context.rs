@@ -130,6 +130,7 @@ async fn a_reset_interrupts_the_cell_or_takes_it_out_of_the_queue() {
     running.next().await;
     let waiting = engine.start_cell(&context, &code("ran.append(1)")).await;
     drop(waiting);
+    tokio::time::sleep(Duration::from_millis(300)).await;
     drop(running);
     let outcome = engine.cell(&context, "ran").await;
     assert_eq!((outcome.text(), outcome.end().restarted), ("[]", false));

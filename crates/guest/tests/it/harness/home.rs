@@ -45,8 +45,9 @@ pub(super) enum Home {
     Sandbox(tempfile::TempDir),
 }
 
+/// The kernels of the tests, or those of `PANDASTACK_TEST_KERNELS`.
 fn kernels() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels")
+    std::env::var_os("PANDASTACK_TEST_KERNELS").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels"), PathBuf::from)
 }
 
 fn rootfs() -> Option<String> {
