@@ -55,6 +55,12 @@ export class CodeContext {
   /**
    * Runs a cell. An exception in it is a result, with the traceback in `error`.
    *
+   * @example
+   * ```ts
+   * const execution = await context.runCode(codeFromTheModel, { timeoutSeconds: 60 });
+   * const answer = execution.error ?? execution.text ?? execution.stdout;
+   * await execution.results.find((result) => result.png)?.save("out/chart.png");
+   * ```
    * @throws {SandboxTimeout} if the cell reached its time limit, {@link InterruptedError} if the stream was cut, {@link AbortError} if
    * the signal aborted it; each with what the cell had shown in `execution`.
    */

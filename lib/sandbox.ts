@@ -68,6 +68,12 @@ export class Sandbox {
   /**
    * Creates a sandbox. While the server has no room it is asked again for `maxCreateRetrySeconds`.
    *
+   * @example
+   * ```ts
+   * await using sandbox = await Sandbox.create({ ttlSeconds: 600 });
+   * const context = await sandbox.createCodeContext();
+   * console.log((await context.runCode("6 * 7")).text); // 42
+   * ```
    * @throws {CapacityError} if there was no room, {@link BadRequestError} or {@link NotFoundError} for an unknown template.
    */
   static async create(options?: SandboxCreateOptions, config?: ClientConfig | Client): Promise<Sandbox> {
@@ -133,6 +139,10 @@ export class Sandbox {
   /**
    * Runs a command and calls back with its output as it comes.
    *
+   * @example
+   * ```ts
+   * const code = await sandbox.execStream("pip install polars", { onStdout: (text) => process.stdout.write(text) });
+   * ```
    * @returns The exit code.
    * @throws {InterruptedError} with the output so far if the stream was cut.
    */

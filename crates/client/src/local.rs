@@ -62,6 +62,7 @@ impl LocalEngine {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+        engine.release();
         drop(lock);
         Ok(())
     }

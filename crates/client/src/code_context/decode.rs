@@ -86,7 +86,7 @@ pub(super) fn normalised(answer: Value) -> Value {
     Value::Object(answer)
 }
 
-/// Results are MIME bundles, or pairs of `type` and `data`. Pairs that follow each other show one object as long as no type comes twice.
+/// Results are MIME bundles, or pairs of `type` and `data`. Which pairs belong to one object a server does not say: each is a result.
 fn bundles(results: Value) -> Vec<Value> {
     let Value::Array(results) = results else { return Vec::new() };
     let mut found: Vec<Map<String, Value>> = Vec::new();

@@ -50,6 +50,12 @@ impl Spawned {
         Ok(Self { child, log, from })
     }
 
+    /// Lets the engine go. Should it end before this process, it must not stay behind as a zombie; a thread waits for it, because a
+    /// handler of SIGCHLD would interfere with that of the host program.
+    pub(super) fn release(mut self) {
+        let _ = std::thread::Builder::new().name("pandastack-reaper".to_owned()).spawn(move || self.child.wait());
+    }
+
     /// Why the engine ended, if it has.
     pub(super) fn failure(&mut self) -> Option<Error> {
         let status = self.child.try_wait().ok().flatten()?;
