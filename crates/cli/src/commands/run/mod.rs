@@ -73,6 +73,8 @@ async fn run_cell(client: &Client, sandbox: &str, cell: &RunCode, charts: &mut C
                     output::line(text)?;
                 }
             }
+            // The exit code tells it, and a text is in stderr, as outside of a sandbox.
+            ExecutionEvent::Error { error, .. } if error.name == "SystemExit" => {}
             ExecutionEvent::Error { text, .. } => output::say(&text),
             ExecutionEvent::End { status, exit_code: code, .. } => return end(status, code, cell.timeout_ms),
             ExecutionEvent::Failure { error, .. } => return Err(CliError::new(error)),
