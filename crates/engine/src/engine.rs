@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
-use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
+use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo, SandboxStatus};
 use pandastack_protocol::template::TemplateInfo;
 use pandastack_protocol::token::{CreatedToken, TokenInfo};
 use serde::{Deserialize, Serialize};
@@ -176,8 +176,11 @@ impl Engine {
                 Ok(sandbox.info())
             }
             Err(error @ (EngineError::SandboxGone { .. } | EngineError::Conflict(_))) => {
-                let row = self.inner.store.sandbox(id).await?;
-                row.map(|row| row.info()).ok_or(error)
+                let mut info = self.inner.store.sandbox(id).await?.ok_or(error)?.info();
+                if info.status == SandboxStatus::Running {
+                    info.status = SandboxStatus::Stopping;
+                }
+                Ok(info)
             }
             Err(error) => Err(error),
         }

@@ -161,7 +161,7 @@ impl Connection {
         match tokio::time::timeout(deadline, frozen).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                // The writing task may be stuck in front of a full pipe: the Thaw then waits in its queue.
+                // The writing loop may be stuck in front of a full pipe: the Thaw then waits in its queue.
                 let _ = self.commands.try_send(Command::Thaw);
                 Err(EngineError::Internal(format!(
                     "the agent did not freeze within {} s: {}",

@@ -1,4 +1,4 @@
-//! Records over the sandbox's named pipes: one task reads, one writes.
+//! Records over the sandbox's named pipes: one loop reads, one writes.
 
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,7 @@ const MUX_PAYLOAD: usize = 128 << 10;
 /// Bytes read from the pipe at once.
 const READ_SIZE: usize = 256 << 10;
 
-/// What the writing task is told.
+/// What the writing loop is told.
 pub(super) enum Command {
     /// Begin a new epoch; the old HTTP/2 connection ends.
     Hello {
@@ -31,7 +31,7 @@ pub(super) enum Command {
     Thaw,
 }
 
-/// What the two tasks share.
+/// What the two loops share.
 #[derive(Default)]
 struct Shared {
     expected: Mutex<Expected>,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pandastack_protocol::sandbox::DEFAULT_TEMPLATE;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::host;
@@ -25,7 +26,14 @@ const HEALTH_DEADLINE: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(crate) struct ReadyPool {
     ready: Mutex<Vec<ReadySandbox>>,
-    is_filling: AtomicBool,
+    /// Id of the template that new ones are being made of.
+    filling: Mutex<Option<String>>,
+    /// True while somebody waits for the next one.
+    is_awaited: AtomicBool,
+    /// Tells the task that fills the pool to begin at once.
+    hurry: Notify,
+    /// Tells that a sandbox was added, or that none will be.
+    changed: Notify,
 }
 
 impl ReadyPool {
@@ -37,6 +45,21 @@ impl ReadyPool {
         let mut ready = self.ready();
         let index = ready.iter().position(|sandbox| sandbox.template_id == template_id)?;
         Some(ready.swap_remove(index))
+    }
+
+    fn filling(&self) -> MutexGuard<'_, Option<String>> {
+        self.filling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the sandbox that is being made, if there is one that nobody else waits for: quicker than beside it with another.
+    async fn wait_for_next(&self, template_id: &str) {
+        let changed = self.changed.notified();
+        if self.filling().as_deref() != Some(template_id) || self.is_awaited.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.hurry.notify_one();
+        changed.await;
+        self.is_awaited.store(false, Ordering::Release);
     }
 
     /// Takes those of other templates.
@@ -51,8 +74,16 @@ impl ReadyPool {
 }
 
 impl Inner {
-    /// A ready sandbox of the template that is alive, if there is one.
+    /// A ready sandbox of the template that is alive, if there is one or will be one soon.
     pub(super) async fn take_ready(&self, template: &Template) -> Option<ReadySandbox> {
+        if let Some(sandbox) = self.take_alive(template).await {
+            return Some(sandbox);
+        }
+        self.ready_pool.wait_for_next(&template.id).await;
+        self.take_alive(template).await
+    }
+
+    async fn take_alive(&self, template: &Template) -> Option<ReadySandbox> {
         while let Some(sandbox) = self.ready_pool.take(&template.id) {
             match sandbox.connection.client(&Arc::default()).health(HEALTH_DEADLINE).await {
                 Ok(()) => return Some(sandbox),
@@ -82,16 +113,24 @@ impl Inner {
     }
 
     fn refill_pool(self: &Arc<Self>, template: &Arc<Template>, delay: Duration) {
-        if self.closing.is_cancelled() || self.ready_pool.is_filling.swap(true, Ordering::AcqRel) {
-            return;
+        {
+            let mut filling = self.ready_pool.filling();
+            if self.closing.is_cancelled() || filling.is_some() {
+                return;
+            }
+            *filling = Some(template.id.clone());
         }
         let (engine, template) = (Arc::clone(self), Arc::clone(template));
         self.tasks.spawn(async move {
-            tokio::time::sleep(delay).await;
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = engine.ready_pool.hurry.notified() => {}
+            }
             if let Err(error) = engine.fill_pool(&template).await {
                 tracing::warn!(%error, "no sandbox could be made ready");
             }
-            engine.ready_pool.is_filling.store(false, Ordering::Release);
+            engine.ready_pool.filling().take();
+            engine.ready_pool.changed.notify_waiters();
         });
     }
 
@@ -107,6 +146,7 @@ impl Inner {
             self.store.put_sandbox(row(&id, template)).await?;
             let sandbox = self.restore_sandbox(&id, template).await?;
             self.ready_pool.ready().push(sandbox);
+            self.ready_pool.changed.notify_waiters();
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The engine on real gVisor. Needs `runsc` and a home with a built template (`PANDASTACK_TEST_HOME`); without them each test says so
 //! and passes.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod code_context;
 mod connection;

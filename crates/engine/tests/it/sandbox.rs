@@ -129,7 +129,13 @@ fn the_end_of_a_sandbox_is_told() {
             }
         };
         assert_eq!(later.status(), 410, "{later}");
-        assert_eq!(engine.sandbox_info(&made.id).await.unwrap().status, SandboxStatus::Failed);
+        let shown = loop {
+            match engine.sandbox_info(&made.id).await.unwrap().status {
+                SandboxStatus::Stopping => tokio::time::sleep(Duration::from_millis(20)).await,
+                status => break status,
+            }
+        };
+        assert_eq!(shown, SandboxStatus::Failed);
         engine.delete_sandbox(&made.id).await.unwrap();
         engine.shutdown(true).await.unwrap();
         assert_eq!(home.leftovers(), Vec::<String>::new());
