@@ -147,7 +147,10 @@ async fn send(body: Body, mut to_program: OwnedWriteHalf, gone: CancellationToke
 }
 
 /// The bytes of the program, until it closes or `gone`.
-fn receive(from_program: OwnedReadHalf, gone: CancellationToken) -> impl futures::Stream<Item = std::io::Result<bytes::Bytes>> {
+fn receive(
+    from_program: OwnedReadHalf,
+    gone: CancellationToken,
+) -> impl futures::Stream<Item = std::io::Result<bytes::Bytes>> {
     // An answer that nobody reads any more closes the connection in both directions.
     let guard = gone.clone().drop_guard();
     let stream = ReaderStream::with_capacity(from_program.take(u64::MAX), CHUNK);

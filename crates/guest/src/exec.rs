@@ -26,15 +26,27 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// # Errors
 /// If the request makes no sense or the command cannot be started.
 pub(crate) async fn run(agent: &Agent, request: ExecRequest) -> Result<Response, Refusal> {
-    let (stdout, stdout_in_child) = Pipe::new(Kind::Stdout).map_err(|error| Refusal::from_io("cannot make a pipe", &error))?;
-    let (stderr, stderr_in_child) = Pipe::new(Kind::Stderr).map_err(|error| Refusal::from_io("cannot make a pipe", &error))?;
+    let (stdout, stdout_in_child) =
+        Pipe::new(Kind::Stdout).map_err(|error| Refusal::from_io("cannot make a pipe", &error))?;
+    let (stderr, stderr_in_child) =
+        Pipe::new(Kind::Stderr).map_err(|error| Refusal::from_io("cannot make a pipe", &error))?;
     let timeout = request.timeout_ms.map(Duration::from_millis);
     let program = program(agent, request, [stdout_in_child, stderr_in_child])?;
     let started = Instant::now();
     let child = agent.spawner.start(program).await?;
     let (outbox, response) = stream();
     let deadline = timeout.and_then(|timeout| started.checked_add(timeout));
-    let command = Command { child, stdout, stderr, outbox, started, deadline, stopping: None, timed_out: false, abandoned: false };
+    let command = Command {
+        child,
+        stdout,
+        stderr,
+        outbox,
+        started,
+        deadline,
+        stopping: None,
+        timed_out: false,
+        abandoned: false,
+    };
     tokio::spawn(command.follow());
     Ok(response)
 }
@@ -50,7 +62,10 @@ fn program(agent: &Agent, request: ExecRequest, pipes: [std::os::fd::OwnedFd; 2]
     let user = request.user.as_deref().map_or_else(|| Ok(User::root()), User::find)?;
     let mut environment = agent.identity.environment(&Default::default());
     if user.uid != 0 {
-        environment.extend([("HOME", &user.home), ("USER", &user.name), ("LOGNAME", &user.name)].map(|(name, value)| (name.into(), value.clone())));
+        environment.extend(
+            [("HOME", &user.home), ("USER", &user.name), ("LOGNAME", &user.name)]
+                .map(|(name, value)| (name.into(), value.clone())),
+        );
     }
     environment.extend(request.env);
     let cwd = request.cwd.unwrap_or_else(|| user.home.clone());

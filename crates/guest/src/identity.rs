@@ -32,7 +32,8 @@ impl Identity {
 
     /// The environment of a program: defaults, then the sandbox's, then `extra`.
     pub(crate) fn environment(&self, extra: &Environment) -> Environment {
-        let mut environment: Environment = DEFAULTS.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let mut environment: Environment =
+            DEFAULTS.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         environment.extend(self.current.read().unwrap_or_else(PoisonError::into_inner).env.clone());
         environment.extend(extra.clone());
         environment
@@ -53,7 +54,10 @@ const DEFAULTS: [(&str, &str); 7] = [
 pub(crate) fn check_environment(environment: &Environment) -> Result<(), Refusal> {
     for (name, value) in environment {
         if name.is_empty() || name.contains(['=', '\0']) {
-            return Err(Refusal::bad_request(format!("not a name of an environment variable: `{}`", name.escape_debug())));
+            return Err(Refusal::bad_request(format!(
+                "not a name of an environment variable: `{}`",
+                name.escape_debug()
+            )));
         }
         if value.contains('\0') {
             return Err(Refusal::bad_request(format!("the value of an environment variable contains NUL: `{name}`")));
@@ -78,7 +82,10 @@ mod tests {
     #[test]
     fn impossible_variables_are_refused() {
         for (name, value) in [("", "x"), ("A=B", "x"), ("A\0", "x"), ("A", "x\0")] {
-            assert!(check_environment(&Environment::from([(name.to_string(), value.to_string())])).is_err(), "{name:?}={value:?}");
+            assert!(
+                check_environment(&Environment::from([(name.to_string(), value.to_string())])).is_err(),
+                "{name:?}={value:?}"
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use futures::stream::poll_fn;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::unistd::pipe2;
-use pandastack_guest_protocol::frame::{self, HEADER, Kind};
+use pandastack_guest_protocol::frame::{self, Kind};
 use serde::Serialize;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -86,6 +86,7 @@ pub(crate) struct Pipe {
     kind: Kind,
     /// `None` after the end of the stream.
     near: Option<AsyncFd<OwnedFd>>,
+    buffer: Box<[u8]>,
     /// Frames that were read but not yet taken.
     frames: Vec<u8>,
 }
@@ -99,7 +100,7 @@ impl Pipe {
         let _ = fcntl(&near, FcntlArg::F_SETPIPE_SZ(PIPE_CAPACITY as i32));
         // SAFETY: an owned descriptor, which is closed only after the registration is gone.
         let near = unsafe { AsyncFd::register_with_interest(near, Interest::READABLE) }?;
-        Ok((Self { kind, near: Some(near), frames: Vec::new() }, far))
+        Ok((Self { kind, near: Some(near), buffer: vec![0; CHUNK].into(), frames: Vec::new() }, far))
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -111,7 +112,7 @@ impl Pipe {
         let Some(near) = &self.near else { return std::future::pending().await };
         loop {
             let Ok(mut ready) = near.readable().await else { break };
-            match ready.try_io(|near| read_frame(near.get_ref(), self.kind, &mut self.frames)) {
+            match ready.try_io(|near| read_frame(near.get_ref(), self.kind, &mut self.buffer, &mut self.frames)) {
                 Ok(Ok(length)) if length > 0 => return,
                 Ok(_) => break,
                 Err(_would_block) => {}
@@ -136,7 +137,7 @@ impl Pipe {
         let Some(near) = &self.near else { return };
         let mut total = 0;
         while total < PIPE_CAPACITY {
-            match read_frame(near.get_ref(), self.kind, frames) {
+            match read_frame(near.get_ref(), self.kind, &mut self.buffer, frames) {
                 Ok(0) | Err(_) => return,
                 Ok(length) => total += length,
             }
@@ -145,24 +146,15 @@ impl Pipe {
 }
 
 /// Reads once and appends the bytes as a frame. Gives their number.
-fn read_frame(near: &OwnedFd, kind: Kind, frames: &mut Vec<u8>) -> io::Result<usize> {
-    let start = frames.len();
-    frames.resize(start + HEADER + CHUNK, 0);
-    let outcome = loop {
-        match nix::unistd::read(near, frames.get_mut(start + HEADER..).unwrap_or_default()) {
+fn read_frame(near: &OwnedFd, kind: Kind, buffer: &mut [u8], frames: &mut Vec<u8>) -> io::Result<usize> {
+    let length = loop {
+        match nix::unistd::read(near, buffer) {
             Err(Errno::EINTR) => {}
-            outcome => break outcome,
+            outcome => break outcome?,
         }
     };
-    let length = outcome.unwrap_or(0);
-    if length == 0 {
-        frames.truncate(start);
-        return Ok(outcome?);
-    }
-    frames.truncate(start + HEADER + length);
-    if let Some([first, rest @ ..]) = frames.get_mut(start..start + HEADER) {
-        *first = kind as u8;
-        rest.copy_from_slice(&(length as u32).to_le_bytes());
+    if let Some(bytes @ [_, ..]) = buffer.get(..length) {
+        frame::encode(kind, bytes, frames);
     }
     Ok(length)
 }

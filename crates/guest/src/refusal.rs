@@ -34,11 +34,21 @@ impl Refusal {
     pub(crate) fn from_io(what: &str, error: &std::io::Error) -> Self {
         let code = match error.raw_os_error() {
             Some(libc::ENOENT) => FailureCode::NotFound,
-            Some(libc::EISDIR | libc::ENOTDIR | libc::EEXIST | libc::ENOTEMPTY | libc::ETXTBSY | libc::EBUSY) => FailureCode::Conflict,
-            Some(libc::ENOSPC | libc::EDQUOT | libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::EAGAIN) => FailureCode::Exhausted,
-            Some(libc::EINVAL | libc::ENAMETOOLONG | libc::ELOOP | libc::EACCES | libc::EPERM | libc::EROFS | libc::E2BIG) => {
-                FailureCode::BadRequest
+            Some(libc::EISDIR | libc::ENOTDIR | libc::EEXIST | libc::ENOTEMPTY | libc::ETXTBSY | libc::EBUSY) => {
+                FailureCode::Conflict
             }
+            Some(libc::ENOSPC | libc::EDQUOT | libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::EAGAIN) => {
+                FailureCode::Exhausted
+            }
+            Some(
+                libc::EINVAL
+                | libc::ENAMETOOLONG
+                | libc::ELOOP
+                | libc::EACCES
+                | libc::EPERM
+                | libc::EROFS
+                | libc::E2BIG,
+            ) => FailureCode::BadRequest,
             _ => FailureCode::Internal,
         };
         Self::new(code, format!("{what}: {}", describe(error)))

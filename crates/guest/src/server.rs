@@ -38,7 +38,9 @@ pub(crate) fn router(agent: Arc<Agent>) -> Router {
         .route(route::FILE_LIST, get(list_files))
         .route(route::FILE_STAT, get(stat_file))
         .route(route::EGRESS_ACCEPT, post(accept_egress))
-        .fallback(|request: Request| async move { Refusal::not_found(format!("no such route: `{} {}`", request.method(), request.uri().path())) })
+        .fallback(|request: Request| async move {
+            Refusal::not_found(format!("no such route: `{} {}`", request.method(), request.uri().path()))
+        })
         .with_state(agent)
 }
 

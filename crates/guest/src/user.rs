@@ -35,7 +35,9 @@ fn lookup(wanted: &str, passwd: &str, group: &str) -> Result<User, Refusal> {
         (Some(user), _) => user,
         (None, Some(0)) => User::root(),
         (None, Some(uid)) => User { name: wanted.into(), uid, gid: uid, groups: Vec::new(), home: "/".into() },
-        (None, None) => return Err(Refusal::bad_request(format!("no such user in the sandbox: `{}`", wanted.escape_debug()))),
+        (None, None) => {
+            return Err(Refusal::bad_request(format!("no such user in the sandbox: `{}`", wanted.escape_debug())));
+        }
     };
     user.groups = groups_of(&user, group);
     Ok(user)

@@ -96,7 +96,11 @@ impl Running {
     }
 
     /// Runs the cell to its end. Gives orders that have to wait until then, too.
-    pub(super) async fn follow(mut self, kernel: &mut Kernel, orders: &mut mpsc::UnboundedReceiver<Order>) -> (Verdict, Vec<Order>) {
+    pub(super) async fn follow(
+        mut self,
+        kernel: &mut Kernel,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+    ) -> (Verdict, Vec<Order>) {
         self.drop_background(kernel);
         let last = self.turn(kernel, orders).await;
         let later = std::mem::take(&mut self.later);
@@ -113,7 +117,11 @@ impl Running {
             }
             Step::Close(reply) => {
                 self.drain(kernel);
-                append_json(Kind::Failure, &Failure { code: FailureCode::NotFound, error: "the code context was closed".into() }, &mut self.outbox.frames);
+                append_json(
+                    Kind::Failure,
+                    &Failure { code: FailureCode::NotFound, error: "the code context was closed".into() },
+                    &mut self.outbox.frames,
+                );
                 Verdict::Close(reply)
             }
             Step::Continue => Verdict::Alive,
@@ -254,7 +262,11 @@ impl Running {
 
     fn append_end(&mut self, status: EndStatus, execution_count: u64, exit_code: i32, restarted: bool) {
         let duration_ms = self.started.elapsed().as_millis() as u64;
-        append_json(Kind::End, &End { status, execution_count, exit_code, duration_ms, restarted }, &mut self.outbox.frames);
+        append_json(
+            Kind::End,
+            &End { status, execution_count, exit_code, duration_ms, restarted },
+            &mut self.outbox.frames,
+        );
     }
 }
 

@@ -62,14 +62,23 @@ impl Keeper {
     ///
     /// # Errors
     /// If none can be had.
-    pub(super) async fn start(kernels: Arc<Kernels>, identity: Arc<Identity>, settings: Settings) -> Result<Self, Refusal> {
+    pub(super) async fn start(
+        kernels: Arc<Kernels>,
+        identity: Arc<Identity>,
+        settings: Settings,
+    ) -> Result<Self, Refusal> {
         let mut keeper = Self { kernels, identity, settings, kernel: None, lost: false, cells: 0 };
         keeper.replace_kernel().await?;
         Ok(keeper)
     }
 
     /// Runs cells one after another until the context is closed.
-    pub(super) async fn keep(mut self, mut cells: mpsc::UnboundedReceiver<Cell>, mut orders: mpsc::UnboundedReceiver<Order>, figures: Arc<Figures>) {
+    pub(super) async fn keep(
+        mut self,
+        mut cells: mpsc::UnboundedReceiver<Cell>,
+        mut orders: mpsc::UnboundedReceiver<Order>,
+        figures: Arc<Figures>,
+    ) {
         let closed = loop {
             tokio::select! {
                 biased;
@@ -98,7 +107,12 @@ impl Keeper {
     }
 
     /// Runs one cell. Gives the reply of a `Close` that came meanwhile.
-    async fn run(&mut self, cell: Cell, orders: &mut mpsc::UnboundedReceiver<Order>, figures: &Figures) -> Option<oneshot::Sender<()>> {
+    async fn run(
+        &mut self,
+        cell: Cell,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+        figures: &Figures,
+    ) -> Option<oneshot::Sender<()>> {
         let mut closed = None;
         if !cell.outbox.is_closed() {
             closed = self.run_wanted(cell, orders).await;
@@ -108,7 +122,11 @@ impl Keeper {
         closed
     }
 
-    async fn run_wanted(&mut self, cell: Cell, orders: &mut mpsc::UnboundedReceiver<Order>) -> Option<oneshot::Sender<()>> {
+    async fn run_wanted(
+        &mut self,
+        cell: Cell,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+    ) -> Option<oneshot::Sender<()>> {
         if let Err(refusal) = self.ensure_kernel().await {
             cell.fail(&refusal.0);
             return None;
@@ -157,7 +175,10 @@ impl Keeper {
                 self.settings.env.extend(settings.env);
                 self.settings.cwd = settings.cwd.or(self.settings.cwd.take());
                 let outcome = self.configure(cwd.as_deref(), false).await;
-                let _ = reply.send(outcome.map_err(|error| Refusal::internal(format!("the kernel did not take its settings: {error}"))));
+                let _ = reply.send(
+                    outcome
+                        .map_err(|error| Refusal::internal(format!("the kernel did not take its settings: {error}"))),
+                );
             }
         }
     }

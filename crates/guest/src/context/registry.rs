@@ -55,11 +55,12 @@ impl Contexts {
     pub(crate) async fn create(&self, request: CreateContext) -> Result<ContextInfo, Refusal> {
         check(&request).await?;
         let settings = Settings { env: request.env, cwd: request.cwd };
-        if request.id.is_none() && !request.fresh {
-            if let Some(inherited) = self.take_inherited() {
-                inherited.hand_over(settings).await?;
-                return Ok(inherited.info());
-            }
+        if request.id.is_none()
+            && !request.fresh
+            && let Some(inherited) = self.take_inherited()
+        {
+            inherited.hand_over(settings).await?;
+            return Ok(inherited.info());
         }
         let reservation = self.reserve(request.id)?;
         let keeper = Keeper::start(Arc::clone(&self.kernels), Arc::clone(&self.identity), settings).await?;
@@ -101,7 +102,10 @@ impl Contexts {
     fn reserve(&self, id: Option<String>) -> Result<Reservation<'_>, Refusal> {
         let mut by_id = self.lock();
         if by_id.len() >= MAX_CONTEXTS {
-            return Err(Refusal::new(FailureCode::Exhausted, format!("the sandbox has {MAX_CONTEXTS} code contexts, which is the limit; close one first")));
+            return Err(Refusal::new(
+                FailureCode::Exhausted,
+                format!("the sandbox has {MAX_CONTEXTS} code contexts, which is the limit; close one first"),
+            ));
         }
         let id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
         if by_id.contains_key(&id) {
@@ -143,10 +147,15 @@ fn unknown(id: &str) -> Refusal {
 
 async fn check(request: &CreateContext) -> Result<(), Refusal> {
     if request.language != PYTHON {
-        return Err(Refusal::bad_request(format!("unknown language: `{}`; `{PYTHON}` is supported", request.language.escape_debug())));
+        return Err(Refusal::bad_request(format!(
+            "unknown language: `{}`; `{PYTHON}` is supported",
+            request.language.escape_debug()
+        )));
     }
     if let Some(id) = &request.id
-        && (id.is_empty() || id.len() > MAX_ID || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)))
+        && (id.is_empty()
+            || id.len() > MAX_ID
+            || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)))
     {
         return Err(Refusal::bad_request(format!("not an id of a code context: `{}`", id.escape_debug())));
     }
@@ -155,9 +164,9 @@ async fn check(request: &CreateContext) -> Result<(), Refusal> {
         Some(cwd) if cwd.contains('\0') || !cwd.starts_with('/') => {
             Err(Refusal::bad_request(format!("the working directory must be absolute: `{}`", cwd.escape_debug())))
         }
-        Some(cwd) if !tokio::fs::metadata(cwd).await.is_ok_and(|found| found.is_dir()) => {
-            Err(Refusal::bad_request(format!("working directory cannot be used: `{}`: no such directory", cwd.escape_debug())))
-        }
+        Some(cwd) if !tokio::fs::metadata(cwd).await.is_ok_and(|found| found.is_dir()) => Err(Refusal::bad_request(
+            format!("working directory cannot be used: `{}`: no such directory", cwd.escape_debug()),
+        )),
         _ => Ok(()),
     }
 }

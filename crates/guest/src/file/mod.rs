@@ -38,14 +38,18 @@ pub(crate) fn check_path(path: &str) -> Result<(), Refusal> {
 
 /// Runs blocking work on files.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Refusal> + Send + 'static) -> Result<T, Refusal> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| Refusal::internal(format!("file operation failed: {error}")))?
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Refusal::internal(format!("file operation failed: {error}")))?
 }
 
 fn failed(path: &str, error: &io::Error) -> Refusal {
     let shown = path.escape_debug();
     match error.raw_os_error() {
         Some(libc::ENOENT) => Refusal::not_found(format!("no such file or directory: `{shown}`")),
-        Some(libc::ENOSPC | libc::EDQUOT) => Refusal::new(FailureCode::Exhausted, format!("the sandbox's disk is full: `{shown}`")),
+        Some(libc::ENOSPC | libc::EDQUOT) => {
+            Refusal::new(FailureCode::Exhausted, format!("the sandbox's disk is full: `{shown}`"))
+        }
         _ => Refusal::from_io(&format!("`{shown}`"), error),
     }
 }
@@ -123,7 +127,9 @@ pub(crate) async fn delete(path: String) -> Result<(), Refusal> {
             Err(error) => Err(error),
         };
         match outcome {
-            Err(error) if !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => Err(failed(&path, &error)),
+            Err(error) if !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => {
+                Err(failed(&path, &error))
+            }
             _ => Ok(()),
         }
     })

@@ -91,7 +91,12 @@ impl Replacement {
         let parent = target.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(parent).map_err(|error| failed(path, &error))?;
         let temporary = parent.join(format!(".pandastack-{}", Uuid::new_v4().simple()));
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&temporary).map_err(|error| failed(path, &error))?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&temporary)
+            .map_err(|error| failed(path, &error))?;
         Ok(Self { file, temporary, target, existing })
     }
 

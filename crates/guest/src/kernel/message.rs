@@ -142,7 +142,9 @@ mod tests {
 
     #[test]
     fn hostile_messages_are_refused() {
-        for text in ["", "[]", "{}", r#"{"type":1}"#, r#"{"type":"done"}"#, r#"{"type":"result","data":{"a":1}}"#, "\u{0}"] {
+        for text in
+            ["", "[]", "{}", r#"{"type":1}"#, r#"{"type":"done"}"#, r#"{"type":"result","data":{"a":1}}"#, "\u{0}"]
+        {
             assert!(parse(text).is_err(), "{text:?}");
         }
         assert!(Message::parse(&BytesMut::from(&b"{\"type\":\"\xff\"}"[..])).is_err());

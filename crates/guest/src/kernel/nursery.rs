@@ -47,7 +47,14 @@ impl Kernels {
     pub(crate) fn start(spawner: Arc<Spawner>, identity: Arc<Identity>) -> Arc<Self> {
         let (requests, receiver) = mpsc::unbounded_channel();
         let ready = Arc::new(AtomicBool::new(false));
-        let nursery = Nursery { spawner, identity, requests: receiver, waiting: VecDeque::new(), standing_by: None, ready: Arc::clone(&ready) };
+        let nursery = Nursery {
+            spawner,
+            identity,
+            requests: receiver,
+            waiting: VecDeque::new(),
+            standing_by: None,
+            ready: Arc::clone(&ready),
+        };
         tokio::spawn(nursery.keep());
         Arc::new(Self { requests, ready })
     }
@@ -67,7 +74,9 @@ impl Kernels {
         self.requests.send(reply).map_err(|_| gone())?;
         match tokio::time::timeout(PATIENCE, kernel).await {
             Ok(kernel) => kernel.map_err(|_| gone())?,
-            Err(_elapsed) => Err(Refusal::internal(format!("no Python kernel could be started within {} s", PATIENCE.as_secs()))),
+            Err(_elapsed) => {
+                Err(Refusal::internal(format!("no Python kernel could be started within {} s", PATIENCE.as_secs())))
+            }
         }
     }
 }
@@ -157,7 +166,15 @@ impl Nursery {
             }
         }
         let (announce, born) = mpsc::unbounded_channel();
-        let mut life = Life { zygote, births: HashMap::new(), born, announce, unborn: 0, stillborn: 0, refill_at: Some(Instant::now()) };
+        let mut life = Life {
+            zygote,
+            births: HashMap::new(),
+            born,
+            announce,
+            unborn: 0,
+            stillborn: 0,
+            refill_at: Some(Instant::now()),
+        };
         loop {
             if let Err(reason) = self.step(&mut life).await {
                 return reason;

@@ -88,7 +88,13 @@ impl Kernel {
     ///
     /// # Errors
     /// If it does not confirm.
-    pub(crate) async fn configure(&mut self, env: &Environment, cwd: Option<&str>, reseed: bool, limits: &Limits) -> io::Result<()> {
+    pub(crate) async fn configure(
+        &mut self,
+        env: &Environment,
+        cwd: Option<&str>,
+        reseed: bool,
+        limits: &Limits,
+    ) -> io::Result<()> {
         self.namespace.limit(self.pid, limits);
         let configure = async {
             send(&mut self.orders, &Configure { env, cwd, reseed }).await?;

@@ -4,14 +4,14 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
+use bytes::BytesMut;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use pandastack_guest_protocol::frame::{HEADER, Kind};
 use pandastack_guest_protocol::hello::Limits;
+use tokio::io::AsyncReadExt;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio_util::codec::{Decoder, LengthDelimitedCodec};
-use bytes::BytesMut;
-use tokio::io::AsyncReadExt;
 
 use super::message::{Fork, ZygoteMessage, codec, encode};
 use crate::identity::Environment;
@@ -50,10 +50,26 @@ impl Zygote {
         let (stderr, stderr_far) = Pipe::new(Kind::Stderr).map_err(failed)?;
         let mut environment = environment.clone();
         environment.insert("PYTHONPATH".into(), std::env::var("PANDASTACK_KERNELS").unwrap_or_else(|_| PACKAGE.into()));
-        let program = Program::new(&ARGV.map(String::from), &environment, "/", User::root(), Limits::default(), [stdout_far, stderr_far])?;
+        let program = Program::new(
+            &ARGV.map(String::from),
+            &environment,
+            "/",
+            User::root(),
+            Limits::default(),
+            [stdout_far, stderr_far],
+        )?;
         let child = spawner.start(program.with_control(far.into())).await?;
         let namespace = spawner.namespace()?;
-        Ok(Self { namespace, child, control, codec: codec(), received: BytesMut::new(), stdout, stderr, last_words: Vec::new() })
+        Ok(Self {
+            namespace,
+            child,
+            control,
+            codec: codec(),
+            received: BytesMut::new(),
+            stdout,
+            stderr,
+            last_words: Vec::new(),
+        })
     }
 
     /// The next message. Can be cancelled.
@@ -63,7 +79,10 @@ impl Zygote {
     pub(super) async fn next(&mut self) -> Result<ZygoteMessage, String> {
         loop {
             match self.codec.decode(&mut self.received) {
-                Ok(Some(message)) => return ZygoteMessage::parse(&message).map_err(|error| format!("the zygote talks nonsense: {error}")),
+                Ok(Some(message)) => {
+                    return ZygoteMessage::parse(&message)
+                        .map_err(|error| format!("the zygote talks nonsense: {error}"));
+                }
                 Ok(None) => {}
                 Err(error) => return Err(format!("the zygote talks nonsense: {error}")),
             }
@@ -102,7 +121,11 @@ impl Zygote {
 
     async fn obituary(&mut self) -> String {
         let waiting = tokio::time::timeout(std::time::Duration::from_millis(500), &mut self.child.ended);
-        let how = waiting.await.ok().and_then(Result::ok).map_or_else(|| "closed its socket".into(), |ended| format!("ended with {ended}"));
+        let how = waiting
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .map_or_else(|| "closed its socket".into(), |ended| format!("ended with {ended}"));
         let mut frames = Vec::new();
         self.stderr.drain(&mut frames);
         self.last_words.extend(frames.get(HEADER..).unwrap_or_default());

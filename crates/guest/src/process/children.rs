@@ -59,7 +59,10 @@ pub(crate) struct Children {
 
 impl Children {
     /// Runs `fork` and registers the child before the reaper can see it.
-    pub(super) fn fork_registered(&self, fork: impl FnOnce() -> nix::Result<Pid>) -> nix::Result<(Pid, oneshot::Receiver<Ended>)> {
+    pub(super) fn fork_registered(
+        &self,
+        fork: impl FnOnce() -> nix::Result<Pid>,
+    ) -> nix::Result<(Pid, oneshot::Receiver<Ended>)> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let pid = fork()?;
         let (sender, receiver) = oneshot::channel();

@@ -38,7 +38,8 @@ pub(super) struct Pointers {
 
 impl Pointers {
     pub(super) fn new(program: &Program) -> Self {
-        let terminated = |texts: &[std::ffi::CString]| texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect();
+        let terminated =
+            |texts: &[std::ffi::CString]| texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect();
         Self { argv: terminated(&program.argv), environment: terminated(&program.environment) }
     }
 }
@@ -97,7 +98,12 @@ fn place_descriptors(program: &Program, stdin: RawFd) -> Result<(), Errno> {
             }
             first_closed = 4;
         }
-        Errno::result(libc::syscall(libc::SYS_close_range, first_closed, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC))?;
+        Errno::result(libc::syscall(
+            libc::SYS_close_range,
+            first_closed,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        ))?;
     }
     Ok(())
 }

@@ -102,9 +102,9 @@ impl Namespace {
 /// Resource numbers and values of the limits that are set.
 pub(super) fn resources(limits: &Limits) -> impl Iterator<Item = (u32, u64)> {
     [
-        (libc::RLIMIT_AS as u32, limits.memory_bytes),
-        (libc::RLIMIT_NPROC as u32, limits.processes),
-        (libc::RLIMIT_NOFILE as u32, limits.open_files),
+        (libc::RLIMIT_AS, limits.memory_bytes),
+        (libc::RLIMIT_NPROC, limits.processes),
+        (libc::RLIMIT_NOFILE, limits.open_files),
     ]
     .into_iter()
     .filter(|(_, value)| *value > 0)
@@ -126,7 +126,8 @@ fn serve(orders: &OwnedFd, prepared: &OwnedFd) -> ! {
     unsafe {
         libc::write(prepared.as_raw_fd(), outcome.as_ptr().cast(), outcome.len());
         // Whatever else the agent had open must end with the agent's copy, above all the kernels' sockets.
-        if libc::dup2(orders.as_raw_fd(), 0) != 0 || libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0) != 0 {
+        if libc::dup2(orders.as_raw_fd(), 0) != 0 || libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0) != 0
+        {
             libc::_exit(1);
         }
         loop {
@@ -142,7 +143,8 @@ fn serve(orders: &OwnedFd, prepared: &OwnedFd) -> ! {
 
 fn carry_out(bytes: &[u8; ORDER]) {
     let [a, b, c, d, e, f, g, h, value @ ..] = *bytes;
-    let (verb, pid, value) = (u32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]), u64::from_ne_bytes(value));
+    let (verb, pid, value) =
+        (u32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]), u64::from_ne_bytes(value));
     // SAFETY: plain system calls.
     unsafe {
         if verb == KILL {

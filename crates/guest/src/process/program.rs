@@ -38,12 +38,19 @@ impl Program {
         limits: Limits,
         [stdout, stderr]: [OwnedFd; 2],
     ) -> Result<Self, Refusal> {
-        let name = argv.first().filter(|name| !name.is_empty()).ok_or_else(|| Refusal::bad_request("no program given"))?;
+        let name =
+            argv.first().filter(|name| !name.is_empty()).ok_or_else(|| Refusal::bad_request("no program given"))?;
         let path = environment.get("PATH").map_or("", String::as_str);
         Ok(Self {
-            candidates: candidates(name, path).iter().map(|candidate| text(candidate, "program")).collect::<Result<_, _>>()?,
+            candidates: candidates(name, path)
+                .iter()
+                .map(|candidate| text(candidate, "program"))
+                .collect::<Result<_, _>>()?,
             argv: argv.iter().map(|argument| text(argument, "command")).collect::<Result<_, _>>()?,
-            environment: environment.iter().map(|(name, value)| text(&format!("{name}={value}"), "environment")).collect::<Result<_, _>>()?,
+            environment: environment
+                .iter()
+                .map(|(name, value)| text(&format!("{name}={value}"), "environment"))
+                .collect::<Result<_, _>>()?,
             cwd: text(cwd, "working directory")?,
             user,
             limits,
@@ -64,7 +71,9 @@ fn candidates(name: &str, path: &str) -> Vec<String> {
     if name.contains('/') {
         return vec![name.to_string()];
     }
-    path.split(':').map(|folder| if folder.is_empty() { format!("./{name}") } else { format!("{folder}/{name}") }).collect()
+    path.split(':')
+        .map(|folder| if folder.is_empty() { format!("./{name}") } else { format!("{folder}/{name}") })
+        .collect()
 }
 
 fn text(value: &str, what: &str) -> Result<CString, Refusal> {

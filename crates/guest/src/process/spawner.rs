@@ -69,7 +69,9 @@ pub(crate) enum StartError {
 impl From<StartError> for Refusal {
     fn from(error: StartError) -> Self {
         let code = match error {
-            StartError::Fork(_) | StartError::Exec { error: Errno::ENOMEM | Errno::EAGAIN, .. } => FailureCode::Exhausted,
+            StartError::Fork(_) | StartError::Exec { error: Errno::ENOMEM | Errno::EAGAIN, .. } => {
+                FailureCode::Exhausted
+            }
             StartError::Cwd { .. } | StartError::Exec { .. } => FailureCode::BadRequest,
             StartError::Setup(_) => FailureCode::Internal,
         };
@@ -213,7 +215,7 @@ fn explain(program: &Program, (step, error): (Step, Errno)) -> StartError {
         Step::Exec => {
             let program = program.argv.first().map_or_else(String::new, |name| shorten(&name.to_string_lossy()));
             StartError::Exec { program, error }
-        },
+        }
         Step::Setup | Step::User => StartError::Setup(error),
     }
 }

@@ -36,7 +36,8 @@ impl Descriptor {
     /// Writes everything. Must not be cancelled, or half a record stays written.
     pub(super) async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let written = self.0.async_io(Interest::WRITABLE, |fd| retry(|| Ok(nix::unistd::write(fd, bytes)?))).await?;
+            let written =
+                self.0.async_io(Interest::WRITABLE, |fd| retry(|| Ok(nix::unistd::write(fd, bytes)?))).await?;
             bytes = bytes.get(written..).unwrap_or_default();
         }
         Ok(())

@@ -53,7 +53,9 @@ impl Link {
             Kind::Hello => self.begin_epoch(&record.payload).await,
             Kind::Freeze => self.writer.freeze().await,
             Kind::Thaw => self.writer.thaw().await,
-            Kind::HelloAck | Kind::Frozen => log::line(&format!("ignored a record that only the agent sends: `{:?}`", record.kind)),
+            Kind::HelloAck | Kind::Frozen => {
+                log::line(&format!("ignored a record that only the agent sends: `{:?}`", record.kind))
+            }
         }
     }
 
@@ -66,7 +68,11 @@ impl Link {
         self.connection = None;
         self.epochs += 1;
         self.agent.begin_epoch(&hello);
-        let ack = HelloAck { epoch: hello.epoch, version: env!("CARGO_PKG_VERSION").into(), kernel_ready: self.agent.kernels.is_ready() };
+        let ack = HelloAck {
+            epoch: hello.epoch,
+            version: env!("CARGO_PKG_VERSION").into(),
+            kernel_ready: self.agent.kernels.is_ready(),
+        };
         let ack = serde_json::to_vec(&ack).unwrap_or_default();
         self.writer.begin_epoch(self.epochs, &ack).await;
         self.connection = Some(Connection::start(Arc::clone(&self.agent), Arc::clone(&self.writer), self.epochs));

@@ -33,7 +33,9 @@ async fn state_is_kept_between_cells() {
 async fn output_comes_before_the_result_and_background_output_never() {
     let (_agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
-    let outcome = engine.cell(&context, "import os; os.write(1, b'a' * 300000); os.system('echo child'); os.write(2, b'err'); 5").await;
+    let outcome = engine
+        .cell(&context, "import os; os.write(1, b'a' * 300000); os.system('echo child'); os.write(2, b'err'); 5")
+        .await;
     assert_eq!(outcome.stdout.len(), 300_006);
     assert_eq!((outcome.stderr.as_slice(), outcome.text()), (&b"err"[..], "5"));
     assert_eq!(outcome.order[outcome.order.len() - 2..], [Kind::Result, Kind::End]);
@@ -58,14 +60,24 @@ async fn cells_queue_in_order_and_contexts_run_side_by_side() {
     engine.cell(&context, "seen = []").await;
     let mut waiting = Vec::new();
     for number in 0..30 {
-        waiting.push(engine.start_cell(&context, &code(&format!("import time; time.sleep(0.01); seen.append({number}); print({number}); len(seen)"))).await);
+        waiting.push(
+            engine
+                .start_cell(
+                    &context,
+                    &code(&format!("import time; time.sleep(0.01); seen.append({number}); print({number}); len(seen)")),
+                )
+                .await,
+        );
     }
     let other = engine.python().await;
     assert_eq!(engine.cell(&other, "1").await.text(), "1");
     assert!(engine.get::<ContextInfo>(&route::context(&context)).await.busy);
     for (number, frames) in waiting.into_iter().enumerate() {
         let outcome = frames.all().await;
-        assert_eq!((outcome.stdout(), outcome.text()), (format!("{number}\n").as_str(), (number + 1).to_string().as_str()));
+        assert_eq!(
+            (outcome.stdout(), outcome.text()),
+            (format!("{number}\n").as_str(), (number + 1).to_string().as_str())
+        );
     }
 }
 
@@ -76,7 +88,10 @@ async fn a_timeout_interrupts_and_keeps_the_state() {
     engine.cell(&context, "x = 5").await;
     let request = RunRequest { timeout_ms: Some(300), ..code("print('so far', flush=True)\nwhile True: pass") };
     let outcome = engine.start_cell(&context, &request).await.all().await;
-    assert_eq!((outcome.end().status, outcome.end().restarted, outcome.stdout()), (EndStatus::TimedOut, false, "so far\n"));
+    assert_eq!(
+        (outcome.end().status, outcome.end().restarted, outcome.stdout()),
+        (EndStatus::TimedOut, false, "so far\n")
+    );
     assert_eq!(outcome.errors[0].name, "KeyboardInterrupt");
     assert_eq!(engine.cell(&context, "x").await.text(), "5");
 }
@@ -86,13 +101,18 @@ async fn what_does_not_stop_is_killed_and_told() {
     let (_agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
     let stubborn = "x = 1\nimport os, signal\nos.system('setsid -f sleep 300; sleep 299 &')\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass";
-    let outcome = engine.start_cell(&context, &RunRequest { timeout_ms: Some(100), ..code(stubborn) }).await.all().await;
+    let outcome =
+        engine.start_cell(&context, &RunRequest { timeout_ms: Some(100), ..code(stubborn) }).await.all().await;
     assert_eq!((outcome.end().status, outcome.end().restarted), (EndStatus::TimedOut, true));
     assert!(outcome.errors[0].text.contains("variables are lost"), "{outcome:?}");
     let after = engine.cell(&context, "'x' in dir()").await;
     assert_eq!((after.text(), after.end().restarted, after.end().status), ("False", false, EndStatus::Ok));
     // The session of the kernel is gone, what left it lives on.
-    until(async || engine.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep [0-9]\\+'").await.stdout() == "sleep 300\n").await;
+    until(async || {
+        engine.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep [0-9]\\+'").await.stdout()
+            == "sleep 300\n"
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,8 +120,14 @@ async fn the_death_of_a_kernel_is_told() {
     let (_agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
     let outcome = engine.cell(&context, "import os\nprint('last words', flush=True)\nos._exit(3)").await;
-    assert_eq!((outcome.stdout(), outcome.end().status, outcome.end().restarted), ("last words\n", EndStatus::KernelDied, true));
-    assert_eq!(outcome.errors[0].value, "the Python process ended with exit code 3: variables are lost, files are kept");
+    assert_eq!(
+        (outcome.stdout(), outcome.end().status, outcome.end().restarted),
+        ("last words\n", EndStatus::KernelDied, true)
+    );
+    assert_eq!(
+        outcome.errors[0].value,
+        "the Python process ended with exit code 3: variables are lost, files are kept"
+    );
     let outcome = engine.cell(&context, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)").await;
     assert!(outcome.errors[0].value.contains("signal 9"), "{outcome:?}");
     // A death between two cells is told by the next.
@@ -116,7 +142,7 @@ async fn the_death_of_a_kernel_is_told() {
 async fn a_kernel_that_talks_nonsense_is_replaced() {
     let (_agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
-    let attack = "import os, stat\nfor fd in range(3, 50):\n  try:\n    if stat.S_ISSOCK(os.fstat(fd).st_mode): os.write(fd, b'\\xff\\xff\\xff\\xff nonsense')\n  except OSError: pass";
+    let attack = "import os, stat\nfor fd in map(int, os.listdir('/proc/self/fd')):\n  try:\n    if stat.S_ISSOCK(os.fstat(fd).st_mode): os.write(fd, b'\\xff\\xff\\xff\\xff nonsense')\n  except OSError: pass";
     assert_eq!(engine.cell(&context, attack).await.end().status, EndStatus::KernelDied);
     assert_eq!(engine.cell(&context, "1").await.text(), "1");
 }
@@ -140,7 +166,8 @@ async fn a_reset_interrupts_the_cell_or_takes_it_out_of_the_queue() {
 async fn an_abandoned_cell_that_does_not_stop_is_told_by_the_next() {
     let (_agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
-    let stubborn = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('up', flush=True)\nwhile True: pass";
+    let stubborn =
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('up', flush=True)\nwhile True: pass";
     let mut running = engine.start_cell(&context, &code(stubborn)).await;
     running.next().await;
     drop(running);
@@ -154,7 +181,8 @@ async fn interrupt_restart_and_delete() {
     let context = engine.python().await;
     let post = async |path: String| engine.request(Method::POST, &path, "").await.status().as_u16();
     assert_eq!(post(route::context_interrupt(&context)).await, 204);
-    let mut running = engine.start_cell(&context, &code("x = 1\nprint('up', flush=True)\nimport time\ntime.sleep(300)")).await;
+    let mut running =
+        engine.start_cell(&context, &code("x = 1\nprint('up', flush=True)\nimport time\ntime.sleep(300)")).await;
     running.next().await;
     assert_eq!(post(route::context_interrupt(&context)).await, 204);
     assert_eq!(running.all().await.end().status, EndStatus::Interrupted);
@@ -223,16 +251,24 @@ async fn what_makes_no_sense_is_refused() {
     let (_agent, engine) = Agent::greeted().await;
     let context = engine.create_context(&CreateContext { id: Some("mine".into()), ..python() }).await.id;
     assert_eq!(context, "mine");
-    let refused = async |request: CreateContext| engine.refusal(Method::POST, CONTEXTS, serde_json::to_vec(&request).unwrap()).await;
+    let refused = async |request: CreateContext| {
+        engine.refusal(Method::POST, CONTEXTS, serde_json::to_vec(&request).unwrap()).await
+    };
     assert_eq!(refused(CreateContext { id: Some("mine".into()), ..python() }).await.0, 409);
     assert_eq!(refused(CreateContext { id: Some("a/b".into()), ..python() }).await.0, 400);
-    assert_eq!(refused(CreateContext { language: "cobol".into(), ..python() }).await.1, "unknown language: `cobol`; `python` is supported");
+    assert_eq!(
+        refused(CreateContext { language: "cobol".into(), ..python() }).await.1,
+        "unknown language: `cobol`; `python` is supported"
+    );
     assert_eq!(refused(CreateContext { cwd: Some("/no/such".into()), ..python() }).await.0, 400);
     assert_eq!(refused(CreateContext { env: env(&[("", "")]), ..python() }).await.0, 400);
     let run = async |body: &'static str| engine.refusal(Method::POST, &route::context_run("mine"), body).await;
     assert_eq!(run("{\"code\":\"\"}").await, (400, "the code is empty".into()));
     assert_eq!(run("no json").await.0, 400);
-    assert_eq!(engine.refusal(Method::POST, &route::context_run("other"), "{\"code\":\"1\"}").await, (404, "no such code context: `other`".into()));
+    assert_eq!(
+        engine.refusal(Method::POST, &route::context_run("other"), "{\"code\":\"1\"}").await,
+        (404, "no such code context: `other`".into())
+    );
     assert_eq!(engine.get::<Vec<ContextInfo>>(CONTEXTS).await.len(), 1);
 }
 
@@ -240,7 +276,8 @@ async fn what_makes_no_sense_is_refused() {
 async fn a_slow_reader_does_not_hold_up_a_timeout() {
     let (_agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
-    let request = RunRequest { timeout_ms: Some(500), ..code("import sys\nwhile True: sys.stdout.write('x' * 100000)") };
+    let request =
+        RunRequest { timeout_ms: Some(500), ..code("import sys\nwhile True: sys.stdout.write('x' * 100000)") };
     let mut flood = engine.start_cell(&context, &request).await;
     flood.next().await;
     let other = engine.cell(&context, "1").await;

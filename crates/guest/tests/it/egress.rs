@@ -37,7 +37,8 @@ async fn a_connection_waits_for_the_engine() {
 async fn a_new_epoch_ends_connections() {
     let (mut agent, engine) = Agent::greeted().await;
     let mark = agent.folder().join("mark");
-    let program = format!("setsid -f bash -c '{CONNECT}; echo connected > {0}; cat <&5; echo closed > {0}'", mark.display());
+    let program =
+        format!("setsid -f bash -c '{CONNECT}; echo connected > {0}; cat <&5; echo closed > {0}'", mark.display());
     engine.exec(&program).await;
     let response = engine.request(Method::POST, EGRESS_ACCEPT, "").await;
     assert_eq!(response.status(), 200);

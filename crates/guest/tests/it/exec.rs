@@ -51,7 +51,9 @@ async fn standard_input_is_empty_and_no_other_descriptor_is_open() {
 async fn output_comes_while_the_command_runs() {
     let (agent, engine) = Agent::greeted().await;
     let gate = agent.folder().join("gate");
-    let mut frames = engine.start(&command(&format!("echo first; until test -e {}; do sleep 0.02; done; echo second", gate.display()))).await;
+    let mut frames = engine
+        .start(&command(&format!("echo first; until test -e {}; do sleep 0.02; done; echo second", gate.display())))
+        .await;
     assert_eq!(frames.next().await.unwrap(), (Kind::Stdout, "first\n".into()));
     std::fs::write(gate, "").unwrap();
     assert_eq!(frames.next().await.unwrap(), (Kind::Stdout, "second\n".into()));
@@ -97,7 +99,14 @@ async fn whoever_ignores_sigterm_is_killed() {
     let stubborn = "trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) & echo up; while :; do sleep 0.1; done";
     let outcome = engine.start(&ExecRequest { timeout_ms: Some(300), ..command(stubborn) }).await.all().await;
     assert_eq!((outcome.exit().signal, outcome.exit().timed_out, outcome.stdout()), (Some(9), true, "up\n"));
-    let outcome = engine.start(&ExecRequest { timeout_ms: Some(300), ..command("(trap '' TERM; while :; do sleep 0.1; done) & exec sleep 300") }).await.all().await;
+    let outcome = engine
+        .start(&ExecRequest {
+            timeout_ms: Some(300),
+            ..command("(trap '' TERM; while :; do sleep 0.1; done) & exec sleep 300")
+        })
+        .await
+        .all()
+        .await;
     assert_eq!((outcome.exit().signal, outcome.exit().timed_out), (Some(15), true));
     until(async || count(&engine, "sleep").await == 0 && count(&engine, "bash").await <= 1).await;
 }
@@ -126,10 +135,15 @@ async fn a_process_in_the_background_does_not_hold_up_the_answer() {
 async fn environment_folder_and_user_are_as_asked() {
     let mut agent = Agent::start();
     let engine = agent.hello(Hello { env: env(&[("A", "hello"), ("B", "hello")]), ..Hello::default() }).await;
-    let request = ExecRequest { env: env(&[("B", "call")]), cwd: Some("/usr".into()), ..command("echo $A $B $HOME $LANG; pwd") };
+    let request =
+        ExecRequest { env: env(&[("B", "call")]), cwd: Some("/usr".into()), ..command("echo $A $B $HOME $LANG; pwd") };
     assert_eq!(engine.start(&request).await.all().await.stdout(), "hello call /root C.UTF-8\n/usr\n");
     assert_eq!(engine.exec("pwd; id -un").await.stdout(), "/root\nroot\n");
-    let request = ExecRequest { user: Some("daemon".into()), cwd: Some("/".into()), ..command("id -un; id -Gn; echo $USER; cat /etc/shadow 2>&1 | grep -c denied") };
+    let request = ExecRequest {
+        user: Some("daemon".into()),
+        cwd: Some("/".into()),
+        ..command("id -un; id -Gn; echo $USER; cat /etc/shadow 2>&1 | grep -c denied")
+    };
     assert_eq!(engine.start(&request).await.all().await.stdout(), "daemon\ndaemon\ndaemon\n1\n");
     let request = ExecRequest { user: Some("4321".into()), cwd: Some("/".into()), ..command("id -u; id -g") };
     assert_eq!(engine.start(&request).await.all().await.stdout(), "4321\n4321\n");
@@ -147,9 +161,15 @@ async fn what_makes_no_sense_is_refused() {
         (argv(&[]), "no program given"),
         (argv(&["no-such-program"]), "cannot execute: `no-such-program`: No such file or directory"),
         (argv(&["/etc/passwd"]), "cannot execute: `/etc/passwd`: Permission denied"),
-        (ExecRequest { cwd: Some("/no/such".into()), ..command("ls") }, "working directory cannot be used: `/no/such`: No such file or directory"),
+        (
+            ExecRequest { cwd: Some("/no/such".into()), ..command("ls") },
+            "working directory cannot be used: `/no/such`: No such file or directory",
+        ),
         (ExecRequest { cwd: Some("usr".into()), ..command("ls") }, "the working directory must be absolute: `usr`"),
-        (ExecRequest { user: Some("nobody-such".into()), ..command("ls") }, "no such user in the sandbox: `nobody-such`"),
+        (
+            ExecRequest { user: Some("nobody-such".into()), ..command("ls") },
+            "no such user in the sandbox: `nobody-such`",
+        ),
         (ExecRequest { env: env(&[("A=", "b")]), ..command("ls") }, "not a name of an environment variable: `A=`"),
     ];
     for (request, text) in cases {
@@ -177,7 +197,9 @@ async fn many_commands_at_once() {
     let (_agent, engine) = Agent::greeted().await;
     let all = (0..100).map(|number| {
         let engine = engine.clone();
-        tokio::spawn(async move { engine.exec(&format!("echo {number}")).await.stdout().trim().parse::<u32>().unwrap() })
+        tokio::spawn(
+            async move { engine.exec(&format!("echo {number}")).await.stdout().trim().parse::<u32>().unwrap() },
+        )
     });
     for (number, task) in all.collect::<Vec<_>>().into_iter().enumerate() {
         assert_eq!(task.await.unwrap(), number as u32);

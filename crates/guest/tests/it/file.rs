@@ -44,7 +44,8 @@ async fn bytes_survive_both_ways() {
 #[tokio::test(flavor = "multi_thread")]
 async fn writing_keeps_mode_and_follows_links() {
     let (agent, engine) = Agent::greeted().await;
-    let (file, link, dangling) = (agent.folder().join("file"), agent.folder().join("link"), agent.folder().join("dangling"));
+    let (file, link, dangling) =
+        (agent.folder().join("file"), agent.folder().join("link"), agent.folder().join("dangling"));
     std::fs::write(&file, "old").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o4751)).unwrap();
     symlink("file", &link).unwrap();
@@ -85,7 +86,8 @@ async fn entries_tell_what_is_there() {
     symlink("dir", folder.join("link")).unwrap();
     nix::unistd::mkfifo(&folder.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let list: FileList = engine.get(&at(FILE_LIST, &folder)).await;
-    let shown: Vec<_> = list.entries.iter().map(|entry| (entry.name.as_str(), entry.mode.as_str(), entry.is_dir)).collect();
+    let shown: Vec<_> =
+        list.entries.iter().map(|entry| (entry.name.as_str(), entry.mode.as_str(), entry.is_dir)).collect();
     assert_eq!(shown, [("dir", "d", true), ("file", "f", false), ("link", "l", false), ("pipe", "p", false)]);
     let entry: FileEntry = engine.get(&at(FILE_STAT, folder.join("file"))).await;
     assert_eq!((entry.name.as_str(), entry.size, entry.permissions), ("file", 5, 0o644));

@@ -28,7 +28,12 @@ async fn parent_and_child_go_on_with_the_same_state() {
     assert_eq!(engine.cell(&context, "(x, os.environ.get('WHO'))").await.text(), "(41, None)");
     assert_eq!(stream.await.unwrap().stdout().lines().count(), 30, "a stream of the parent was torn");
     for engine in [&engine, &child_engine] {
-        let outcome = engine.start_cell(&context, &RunRequest { code: "while True: pass".into(), timeout_ms: Some(200), ..RunRequest::default() }).await;
+        let outcome = engine
+            .start_cell(
+                &context,
+                &RunRequest { code: "while True: pass".into(), timeout_ms: Some(200), ..RunRequest::default() },
+            )
+            .await;
         assert_eq!(outcome.all().await.end().status, EndStatus::TimedOut);
         assert_eq!(engine.cell(&engine.python().await, "1").await.text(), "1");
     }
@@ -39,13 +44,16 @@ async fn what_ran_for_the_parent_ends_in_the_child() {
     let (mut agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
     let mark = agent.folder().join("mark");
-    engine.exec(&format!("setsid -f bash -c 'exec 5<>/dev/tcp/127.0.0.1/3128; cat <&5; echo $$ >> {}'", mark.display())).await;
+    engine
+        .exec(&format!("setsid -f bash -c 'exec 5<>/dev/tcp/127.0.0.1/3128; cat <&5; echo $$ >> {}'", mark.display()))
+        .await;
     let proxied = engine.request(Method::POST, EGRESS_ACCEPT, "").await;
     let sleeping = tokio::spawn({
         let engine = engine.clone();
         async move { engine.exec("sleep 300").await }
     });
-    let code = "print('up', flush=True)\nimport time\nt = time.time()\nwhile time.time() < t + 3: time.sleep(0.05)\n'whole'";
+    let code =
+        "print('up', flush=True)\nimport time\nt = time.time()\nwhile time.time() < t + 3: time.sleep(0.05)\n'whole'";
     let mut cell = engine.start_cell(&context, &RunRequest { code: code.into(), ..RunRequest::default() }).await;
     cell.next().await;
     let Some(mut child) = agent.fork().await else { return };

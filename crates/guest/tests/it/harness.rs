@@ -85,7 +85,11 @@ impl Agent {
                         let (sender, receiver) = mpsc::unbounded_channel();
                         (mux, epoch) = (sender, Some(receiver));
                     }
-                    let _ = if record.kind == record::Kind::Mux { mux.send(record.payload).ok() } else { sender.send((record, epoch)).ok() };
+                    let _ = if record.kind == record::Kind::Mux {
+                        mux.send(record.payload).ok()
+                    } else {
+                        sender.send((record, epoch)).ok()
+                    };
                 }
             }
         });
@@ -179,7 +183,8 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) async fn request(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Response<Incoming> {
-        let request = Request::builder().method(method).uri(format!("http://agent{path}")).body(Full::new(body.into())).unwrap();
+        let request =
+            Request::builder().method(method).uri(format!("http://agent{path}")).body(Full::new(body.into())).unwrap();
         soon(self.requests.clone().send_request(request)).await.unwrap()
     }
 

@@ -23,12 +23,19 @@ async fn signals_do_not_reach_the_agent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn neither_mounts_nor_capabilities_help() {
     let (_agent, engine) = Agent::greeted().await;
-    let outcome = engine.exec("umount /proc; umount -l /proc; mount -t proc proc /mnt; mknod /tmp/sda b 8 0; true").await;
+    let outcome =
+        engine.exec("umount /proc; umount -l /proc; mount -t proc proc /mnt; mknod /tmp/sda b 8 0; true").await;
     let stderr = String::from_utf8_lossy(&outcome.stderr).to_lowercase();
-    assert_eq!(stderr.lines().filter(|line| line.contains("superuser") || line.contains("permi")).count(), 4, "{stderr}");
+    assert_eq!(
+        stderr.lines().filter(|line| line.contains("superuser") || line.contains("permi")).count(),
+        4,
+        "{stderr}"
+    );
     let capabilities = engine.exec("grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | cut -f2 | sort -u").await;
     assert_eq!(capabilities.stdout(), "0000000000000000\n00000000a00405fb\n");
-    let shown = engine.exec("unshare -Ur --mount sh -c 'umount -l /proc; ls /proc | grep ^[0-9] | wc -l; readlink /proc/1/exe'; true").await;
+    let shown = engine
+        .exec("unshare -Ur --mount sh -c 'umount -l /proc; ls /proc | grep ^[0-9] | wc -l; readlink /proc/1/exe'; true")
+        .await;
     assert!(!shown.stdout().contains("guest"), "{shown:?}");
 }
 

@@ -47,7 +47,8 @@ pub(super) enum Home {
 
 /// The kernels of the tests, or those of `PANDASTACK_TEST_KERNELS`.
 fn kernels() -> PathBuf {
-    std::env::var_os("PANDASTACK_TEST_KERNELS").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels"), PathBuf::from)
+    std::env::var_os("PANDASTACK_TEST_KERNELS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels"), PathBuf::from)
 }
 
 fn rootfs() -> Option<String> {
@@ -109,7 +110,15 @@ impl Home {
     /// A sandbox made of an image of [`Self::checkpoint`].
     pub(super) fn restore(shared: &Path, image: &Path) -> (Self, Stdin, Stdout) {
         let (home, stdin, stdout) = Self::create(shared);
-        home.run(&["restore", "--detach", "--bundle", home.bundle().to_str().unwrap(), "--image-path", image.to_str().unwrap(), "guest"]);
+        home.run(&[
+            "restore",
+            "--detach",
+            "--bundle",
+            home.bundle().to_str().unwrap(),
+            "--image-path",
+            image.to_str().unwrap(),
+            "guest",
+        ]);
         (home, stdin, stdout)
     }
 
@@ -142,9 +151,12 @@ impl Home {
     }
 
     fn runsc(&self, arguments: &[&str]) -> std::process::Command {
-        let mut command = std::process::Command::new(std::env::var("PANDASTACK_RUNSC").unwrap_or_else(|_| "runsc".into()));
+        let mut command =
+            std::process::Command::new(std::env::var("PANDASTACK_RUNSC").unwrap_or_else(|_| "runsc".into()));
         command.arg("--root").arg(self.bundle().join("state"));
-        command.args(["--network=none", "--ignore-cgroups", "--platform=systrap", "--overlay2=root:memory"]).args(arguments);
+        command
+            .args(["--network=none", "--ignore-cgroups", "--platform=systrap", "--overlay2=root:memory"])
+            .args(arguments);
         command
     }
 
@@ -163,8 +175,10 @@ impl Drop for Home {
 }
 
 fn config(rootfs: &str, shared: &Path) -> Value {
-    let agent = std::env::var("PANDASTACK_TEST_AGENT").unwrap_or_else(|_| env!("CARGO_BIN_EXE_pandastack-guest").into());
-    let bind = |from: &Path, to: &Path| json!({"destination": to, "type": "bind", "source": from, "options": ["rbind", "rw"]});
+    let agent =
+        std::env::var("PANDASTACK_TEST_AGENT").unwrap_or_else(|_| env!("CARGO_BIN_EXE_pandastack-guest").into());
+    let bind =
+        |from: &Path, to: &Path| json!({"destination": to, "type": "bind", "source": from, "options": ["rbind", "rw"]});
     let folder = Path::new(&agent).parent().unwrap();
     let program = Path::new("/agent").join(Path::new(&agent).file_name().unwrap());
     json!({
