@@ -14,7 +14,10 @@ for (const entry of Object.values(exports)) {
   const hasDefault = /exports(\.default = |, "default")/.test(readFileSync(root + script, "utf8"));
   const face = `export * from './${name}.js'\n`;
   const types = hasDefault ? `${face}export { default } from './${name}.js'\n` : face;
-  const code = hasDefault ? `${face}import implementation from './${name}.js'\nexport default implementation.default\n` : face;
+  // Node gives `module.exports` as the default import, some bundlers and test runners its `default`.
+  const code = hasDefault
+    ? `${face}import implementation from './${name}.js';\nexport default implementation.default ?? implementation;\n`
+    : face;
   writeFileSync(root + script.replace(/\.js$/, ".mjs"), code);
   writeFileSync(root + script.replace(/\.js$/, ".d.mts"), types);
 }

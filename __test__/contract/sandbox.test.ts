@@ -71,6 +71,18 @@ describe("create", () => {
     expect(server.seen(CREATE)).toHaveLength(1);
   });
 
+  test("that is aborted while it waits for room does not ask again", async () => {
+    server.on(CREATE, json({ error: "no room" }, 503, { "retry-after": "0.1" }));
+    const controller = new AbortController();
+    const creation = server.client().sandboxes.create({ signal: controller.signal });
+    await server.until(() => server.seen(CREATE).length === 1);
+    controller.abort();
+    await expect(creation).rejects.toMatchObject({ name: "AbortError" });
+    const asked = server.seen(CREATE).length;
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(server.seen(CREATE).length).toBeLessThanOrEqual(asked + 1);
+  });
+
   test("that is aborted deletes the sandbox that was on its way", async () => {
     let answer = () => {};
     server.on(CREATE, (response, request) => {

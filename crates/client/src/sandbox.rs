@@ -32,11 +32,14 @@ impl Client {
         request: Request,
         mut hand_over: tokio::sync::oneshot::Sender<Result<SandboxInfo>>,
     ) {
-        // Once it is sent a create cannot be taken back, only undone; while it waits for room it can be given up.
-        let created = tokio::select! {
-            biased;
-            created = self.json::<SandboxInfo>(request.clone()) => created,
-            () = async { hand_over.closed().await; tokio::time::sleep(CREATE_LIMIT).await } => return,
+        let abandoned = request.abandoned.clone();
+        let mut creation = std::pin::pin!(self.json::<SandboxInfo>(request));
+        // A create that was sent cannot be taken back, only undone; while it waits for room it is given up.
+        let created = loop {
+            tokio::select! {
+                created = &mut creation => break created,
+                () = hand_over.closed(), if !abandoned.is_cancelled() => abandoned.cancel(),
+            }
         };
         if let Ok(info) = &created {
             self.created().note(&info.id);

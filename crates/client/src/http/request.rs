@@ -6,6 +6,7 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use reqwest::{Method, RequestBuilder, header};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use crate::error::{Error, Result};
@@ -65,6 +66,8 @@ pub(crate) struct Request {
     pub(crate) rule: Rule,
     /// A 5xx that speaks of a timeout means the command's own time limit.
     pub(crate) runs_code: bool,
+    /// Cancelled once nobody waits for the call: it is not sent again then.
+    pub(crate) abandoned: CancellationToken,
 }
 
 impl Request {
@@ -80,6 +83,7 @@ impl Request {
             limit: Limit::Client,
             rule,
             runs_code: false,
+            abandoned: CancellationToken::new(),
         }
     }
 

@@ -33,7 +33,10 @@ impl Client {
             if deadline.is_some_and(|deadline| Instant::now() + pause >= deadline) && request.rule != Rule::Capacity {
                 return Err(error);
             }
-            tokio::time::sleep(pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = request.abandoned.cancelled() => return Err(error),
+            }
         }
         Err(Error::new(ErrorCode::Network, "too many tries"))
     }
