@@ -48,6 +48,9 @@ impl Connection {
                 .max_frame_size(FRAME)
                 .max_send_buf_size(FRAME as usize)
                 .max_concurrent_streams(STREAMS)
+                // The engine is no attacker: however often its clients give up, the other streams go on.
+                .max_pending_accept_reset_streams(STREAMS as usize * 16)
+                .max_local_error_reset_streams(None)
                 .serve_connection(TokioIo::new(stream), TowerToHyperService::new(server::router(agent)))
                 .await;
             if let Err(error) = outcome {

@@ -205,3 +205,26 @@ async fn many_commands_at_once() {
         assert_eq!(task.await.unwrap(), number as u32);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_streams_that_were_given_up_harm_nobody() {
+    let (_agent, engine) = Agent::greeted().await;
+    let lasting = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.exec("sleep 2; echo whole").await }
+    });
+    for _ in 0..20 {
+        let started: Vec<_> = (0..50)
+            .map(|_| {
+                let engine = engine.clone();
+                tokio::spawn(async move { drop(engine.start(&command("sleep 300")).await) })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        for task in started {
+            task.abort();
+        }
+    }
+    assert_eq!(lasting.await.unwrap().stdout(), "whole\n");
+    until(async || count(&engine, "sleep").await == 0).await;
+}
