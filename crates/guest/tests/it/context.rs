@@ -221,13 +221,13 @@ async fn environment_and_limits_reach_the_kernel() {
 async fn an_inherited_context_is_handed_over_once() {
     let (mut agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
-    engine.cell(&context, "x = 41; reseeds").await;
+    engine.cell(&context, "x = 41").await;
     let engine = agent.hello(Hello { reseed: true, env: env(&[("CHILD", "yes")]), ..Hello::default() }).await;
     let fresh = engine.create_context(&CreateContext { fresh: true, ..python() }).await;
     assert_ne!(fresh.id, context);
     let inherited = engine.create_context(&CreateContext { env: env(&[("MINE", "too")]), ..python() }).await;
     assert_eq!(inherited.id, context);
-    let outcome = engine.cell(&context, "import os; (x, os.environ['CHILD'], os.environ['MINE'], reseeds)").await;
+    let outcome = engine.cell(&context, "import os; (x, os.environ['CHILD'], os.environ['MINE'], globals().get('reseeds', 2))").await;
     assert_eq!(outcome.text(), "(41, 'yes', 'too', 2)");
     assert_ne!(engine.python().await, context, "handed over twice");
     let engine = agent.hello(Hello { env: env(&[("CHILD", "yes")]), ..Hello::default() }).await;
