@@ -6,7 +6,7 @@ failed=()
 check() { local name=$1; shift; "$@" || failed+=("$name"); }
 check rustfmt cargo fmt --all --check
 check clippy cargo clippy --quiet --locked --profile fast --workspace --all-targets -- -D warnings
-check biome npx --no-install biome ci --error-on-warnings .
+check biome npx --no-install biome ci --colors=off --error-on-warnings --max-diagnostics=30 .
 check types npx --no-install tsc --noEmit -p tsconfig.json
 check arrows node scripts/check-arrows.mjs
 if command -v cargo-deny >/dev/null 2>&1; then

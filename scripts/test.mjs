@@ -32,7 +32,15 @@ async function lint() {
 }
 
 async function rust() {
-  const { code, text } = await run("cargo", ["test", "--quiet", "--locked", "--profile", "fast", "--workspace", "--no-fail-fast"]);
+  const { code, text } = await run("cargo", [
+    "test",
+    "--quiet",
+    "--locked",
+    "--profile",
+    "fast",
+    "--workspace",
+    "--no-fail-fast",
+  ]);
   const failed = sum(text, /^test result: .*? (\d+) failed;/gm);
   return {
     passed: sum(text, /^test result: .*? (\d+) passed;/gm),
@@ -43,7 +51,14 @@ async function rust() {
 
 async function typescript() {
   rmSync(report, { force: true });
-  const { code } = await run("npx", ["--no-install", "vitest", "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`]);
+  const { code } = await run("npx", [
+    "--no-install",
+    "vitest",
+    "run",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  ]);
   try {
     const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(report, "utf8"));
     const failed = code !== 0 && numFailedTests === 0 ? 1 : numFailedTests;
@@ -54,10 +69,23 @@ async function typescript() {
 }
 
 async function python() {
-  const { code, text } = await run(".venv/bin/python", ["-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider", "kernels/python/tests", "__test__/python"]);
+  const { code, text } = await run(".venv/bin/python", [
+    "-m",
+    "pytest",
+    "-q",
+    "--color=no",
+    "-p",
+    "no:cacheprovider",
+    "kernels/python/tests",
+    "__test__/python",
+  ]);
   const last = text.trim().split("\n").at(-1) ?? "";
   const failed = sum(last, /(\d+) (?:failed|errors?)/g);
-  return { passed: sum(last, /(\d+) passed/g), failed: code !== 0 && failed === 0 ? 1 : failed, skipped: sum(last, /(\d+) skipped/g) };
+  return {
+    passed: sum(last, /(\d+) passed/g),
+    failed: code !== 0 && failed === 0 ? 1 : failed,
+    skipped: sum(last, /(\d+) skipped/g),
+  };
 }
 
 const suites = { lint, rust, typescript, python };
@@ -72,5 +100,7 @@ for (const name of chosen) {
   const seconds = ((Date.now() - started) / 1000).toFixed(0);
   lines.push(`${name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds} s`);
 }
-console.log(`\n${lines.join("\n")}\n${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ""}`);
+console.log(
+  `\n${lines.join("\n")}\n${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ""}`,
+);
 process.exit(total.failed > 0 ? 1 : 0);

@@ -50,10 +50,17 @@ test("relative and missing paths", async () => {
 test("empty code, too much code, code that is not UTF-8", async () => {
   const context = await sandbox.createCodeContext();
   const runPath = `/v1/sandboxes/${sandbox.id}/repl/sessions/${context.id}/run`;
-  expect(await call("POST", runPath, '{"code":""}')).toMatchObject({ status: 400, body: expect.stringContaining("code required") });
+  expect(await call("POST", runPath, '{"code":""}')).toMatchObject({
+    status: 400,
+    body: expect.stringContaining("code required"),
+  });
   const huge = await call("POST", runPath, JSON.stringify({ code: "#".repeat(200 << 20) }));
   expect(huge.status).toBe(413);
-  const invalid = await call("POST", runPath, Buffer.concat([Buffer.from('{"code":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]));
+  const invalid = await call(
+    "POST",
+    runPath,
+    Buffer.concat([Buffer.from('{"code":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
+  );
   expect(invalid.status).toBe(400);
   expect((await context.runCode("1 + 1")).text).toBe("2");
   await context.close();

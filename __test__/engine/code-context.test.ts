@@ -55,7 +55,9 @@ describe("a cell", () => {
 
   test("shows a plotly figure as HTML and PNG in one result", async () => {
     const context = await sandbox.createCodeContext();
-    const { results, error } = await context.runCode("import plotly.express as px\npx.line(x=[1, 2], y=[3, 4])", { timeoutSeconds: 60 });
+    const { results, error } = await context.runCode("import plotly.express as px\npx.line(x=[1, 2], y=[3, 4])", {
+      timeoutSeconds: 60,
+    });
     expect(error).toBeUndefined();
     expect(results).toHaveLength(1);
     expect(results[0]?.html).toContain("plotly");
@@ -123,7 +125,9 @@ describe("a cell that runs too long", () => {
   test("is interrupted and keeps the state", async () => {
     const context = await sandbox.createCodeContext();
     await context.runCode("kept = 7");
-    const failure = await context.runCode("print('before')\nimport time\ntime.sleep(300)", { timeoutSeconds: 1 }).catch((error) => error);
+    const failure = await context
+      .runCode("print('before')\nimport time\ntime.sleep(300)", { timeoutSeconds: 1 })
+      .catch((error) => error);
     expect(failure).toMatchObject({ name: "SandboxTimeout", code: "sandbox_timeout" });
     expect(failure.execution.stdout).toBe("before\n");
     expect((await context.runCode("kept")).text).toBe("7");
@@ -145,7 +149,9 @@ describe("a cell that runs too long", () => {
 test("fifty cells at once run one after another and each gets its own answer", async () => {
   const context = await sandbox.createCodeContext();
   await context.runCode("n = 0");
-  const executions = await Promise.all(Array.from({ length: 50 }, (_, i) => context.runCode(`n += 1\nprint('cell', ${i})\n(n, ${i})`)));
+  const executions = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => context.runCode(`n += 1\nprint('cell', ${i})\n(n, ${i})`)),
+  );
   executions.forEach((execution, i) => {
     expect(execution.stdout).toBe(`cell ${i}\n`);
     expect(execution.text).toBe(`(${i + 1}, ${i})`);

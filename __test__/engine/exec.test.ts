@@ -14,7 +14,12 @@ afterAll(async () => {
 });
 
 test("exec gives both streams and the exit code", async () => {
-  expect(await sandbox.exec("echo out; echo err >&2; exit 7")).toMatchObject({ stdout: "out\n", stderr: "err\n", exit_code: 7, exitCode: 7 });
+  expect(await sandbox.exec("echo out; echo err >&2; exit 7")).toMatchObject({
+    stdout: "out\n",
+    stderr: "err\n",
+    exit_code: 7,
+    exitCode: 7,
+  });
   expect((await sandbox.exec("kill -9 $$")).exitCode).toBe(137);
 });
 
@@ -39,11 +44,13 @@ test("execStream returns the exit code", async () => {
 
 test("a time limit ends the whole process group and keeps the output", async () => {
   const started = Date.now();
-  const failure = await sandbox.exec("sh -c 'echo partial; sleep 300 & sleep 300'", { timeoutSeconds: 1 }).catch((error) => error);
+  const failure = await sandbox
+    .exec("sh -c 'echo partial; sleep 300 & sleep 300'", { timeoutSeconds: 1 })
+    .catch((error) => error);
   expect(failure).toBeInstanceOf(SandboxTimeout);
   expect(failure.stdout).toBe("partial\n");
   expect(Date.now() - started).toBeLessThan(2500);
-  expect((await sandbox.exec("pgrep -f 'sleep 300' | wc -l")).stdout.trim()).toBe("0");
+  expect((await sandbox.exec("pgrep -x sleep | wc -l")).stdout.trim()).toBe("0");
 });
 
 test("a command whose caller goes away is ended", async () => {
@@ -51,7 +58,7 @@ test("a command whose caller goes away is ended", async () => {
   const running = sandbox.execStream("sleep 301", { signal: abort.signal });
   setTimeout(() => abort.abort(), 300);
   await expect(running).rejects.toMatchObject({ code: "aborted" });
-  await expect.poll(async () => (await sandbox.exec("pgrep -fx 'sleep 301' | wc -l")).stdout.trim(), { timeout: 5000 }).toBe("0");
+  await expect.poll(async () => (await sandbox.exec("pgrep -x sleep | wc -l")).stdout.trim(), { timeout: 5000 }).toBe("0");
 });
 
 test("characters that arrive byte by byte stay whole on both streams", async () => {
@@ -64,7 +71,11 @@ for byte in 'é😀漢'.encode():
   const { stdout, stderr } = await sandbox.exec("python3 /tmp/bytes.py");
   expect([stdout, stderr]).toEqual(["é😀漢", "é😀漢"]);
   let streamed = "";
-  await sandbox.execStream("python3 /tmp/bytes.py", { onStdout: (chunk) => void (streamed += chunk) });
+  await sandbox.execStream("python3 /tmp/bytes.py", {
+    onStdout: (chunk) => {
+      streamed += chunk;
+    },
+  });
   expect(streamed).toBe("é😀漢");
 });
 

@@ -42,15 +42,25 @@ test("the host's files, processes, environment and interfaces are not visible", 
   const { stdout: processes } = await sandbox.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
   expect(processes).not.toMatch(/vitest|runsc|pandastack serve/);
   const { stdout: interfaces } = await sandbox.exec("cat /proc/net/dev | tail -n +3 | cut -d: -f1");
-  expect(interfaces.trim().split(/\s+/).filter(Boolean).every((name) => name === "lo")).toBe(true);
+  expect(
+    interfaces
+      .trim()
+      .split(/\s+/)
+      .filter(Boolean)
+      .every((name) => name === "lo"),
+  ).toBe(true);
   expect((await sandbox.exec("hostname; cat /etc/hostname /etc/hosts")).stdout).not.toContain(hostname());
 });
 
 test("the agent cannot be seen, signalled, traced or written to", async () => {
   const { stdout } = await sandbox.exec("for d in /proc/[0-9]*; do readlink $d/exe; tr '\\0' ' ' < $d/cmdline; echo; done");
   expect(stdout).not.toMatch(/pandastack-guest/);
-  await sandbox.exec("kill -9 1; kill -STOP 1; kill -ILL 1; echo garbage > /proc/1/fd/0; echo garbage > /proc/1/fd/1; umount -l /proc; true");
-  await sandbox.exec("for p in $(seq 1 40); do [ $p = $$ ] || kill -STOP $p; done 2>/dev/null; sleep 0.2; for p in $(seq 1 40); do kill -CONT $p; done 2>/dev/null; true");
+  await sandbox.exec(
+    "kill -9 1; kill -STOP 1; kill -ILL 1; echo garbage > /proc/1/fd/0; echo garbage > /proc/1/fd/1; umount -l /proc; true",
+  );
+  await sandbox.exec(
+    "for p in $(seq 1 40); do [ $p = $$ ] || kill -STOP $p; done 2>/dev/null; sleep 0.2; for p in $(seq 1 40); do kill -CONT $p; done 2>/dev/null; true",
+  );
   expect((await sandbox.exec("echo alive")).stdout).toBe("alive\n");
 });
 
@@ -78,7 +88,9 @@ test("Python shows why a connection was refused", async () => {
 });
 
 test("there is no way around the proxy", async () => {
-  const { stdout } = await sandbox.exec(`curl -sS --max-time 5 --noproxy '*' http://127.0.0.1:${port}/ 2>&1; curl -sS --max-time 5 --noproxy '*' http://10.0.0.1/ 2>&1; true`);
+  const { stdout } = await sandbox.exec(
+    `curl -sS --max-time 5 --noproxy '*' http://127.0.0.1:${port}/ 2>&1; curl -sS --max-time 5 --noproxy '*' http://10.0.0.1/ 2>&1; true`,
+  );
   expect(stdout).not.toContain("reached the host");
   expect(hits).toBe(0);
 });
@@ -87,7 +99,9 @@ test("rm -rf / hurts nothing but its own sandbox", async () => {
   const config = { apiUrl: engine.apiUrl };
   const victim = await Sandbox.create({}, config);
   const context = await victim.createCodeContext();
-  await context.runCode("import os\nos.system('rm -rf --no-preserve-root / 2>/dev/null')", { timeoutSeconds: 60 }).catch(() => undefined);
+  await context
+    .runCode("import os\nos.system('rm -rf --no-preserve-root / 2>/dev/null')", { timeoutSeconds: 60 })
+    .catch(() => undefined);
   expect((await sandbox.exec("ls /usr/bin | wc -l; echo fine")).stdout).toContain("fine");
   expect(existsSync("/usr/bin/env")).toBe(true);
   await victim.kill();

@@ -23,7 +23,11 @@ const script = `
   await sandbox.kill();`;
 
 const runScript = () =>
-  run("node", ["--input-type=module", "-e", script], { cwd: repository, env: { ...engine.env, PANDASTACK_API: "local" }, timeout: 60_000 });
+  run("node", ["--input-type=module", "-e", script], {
+    cwd: repository,
+    env: { ...engine.env, PANDASTACK_API: "local" },
+    timeout: 60_000,
+  });
 
 test("several programs at once start one engine", async () => {
   await engine.cli("engine", "stop", "--kill");

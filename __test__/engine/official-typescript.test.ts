@@ -49,7 +49,13 @@ test("its default template, exec, execStream and files", async () => {
   const sandbox = await Sandbox.create({}, config);
   expect(await sandbox.exec("echo hi; exit 3")).toMatchObject({ stdout: "hi\n", exit_code: 3 });
   let streamed = "";
-  expect(await sandbox.execStream("for i in 1 2 3; do echo $i; done; exit 7", { onStdout: (chunk: string) => void (streamed += chunk) })).toBe(7);
+  expect(
+    await sandbox.execStream("for i in 1 2 3; do echo $i; done; exit 7", {
+      onStdout: (chunk: string) => {
+        streamed += chunk;
+      },
+    }),
+  ).toBe(7);
   expect(streamed).toBe("1\n2\n3\n");
   await sandbox.filesystem.write("/root/a.txt", "text");
   expect(await sandbox.filesystem.read("/root/a.txt")).toBe("text");
@@ -72,10 +78,18 @@ test("a page that another site loads into a browser cannot reach it by name", as
   const { request } = await import("node:http");
   const { port } = new URL(config.apiUrl);
   const status = await new Promise<number>((resolve, reject) => {
-    request({ host: "127.0.0.1", port, path: "/v1/sandboxes", headers: { host: "evil.example", authorization: `Bearer ${config.apiKey}` } }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    })
+    request(
+      {
+        host: "127.0.0.1",
+        port,
+        path: "/v1/sandboxes",
+        headers: { host: "evil.example", authorization: `Bearer ${config.apiKey}` },
+      },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    )
       .on("error", reject)
       .end();
   });

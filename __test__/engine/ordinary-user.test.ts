@@ -14,7 +14,12 @@ const shell = (command: string) =>
   execFileSync("su", ["-s", "/bin/bash", user, "-c", command], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env.PATH, PANDASTACK_HOME: join(folder, "home"), PANDASTACK_API: "local", PANDASTACK_RUNSC: join(folder, "runsc") },
+    env: {
+      PATH: process.env.PATH,
+      PANDASTACK_HOME: join(folder, "home"),
+      PANDASTACK_API: "local",
+      PANDASTACK_RUNSC: join(folder, "runsc"),
+    },
   });
 
 /** The rootfs image of the prepared home's newest template. */
@@ -35,7 +40,10 @@ describe.runIf(isRoot)("an ordinary user", () => {
     for (const name of ["pandastack", "pandastack-guest"]) copyFileSync(join(binary, "..", name), join(folder, name));
     copyFileSync(preparedImage(), join(folder, "rootfs.erofs"));
     const runsc = process.env.PANDASTACK_RUNSC ?? join(preparedHome(), "bin", "runsc");
-    copyFileSync(existsSync(runsc) ? runsc : execFileSync("which", ["runsc"], { encoding: "utf8" }).trim(), join(folder, "runsc"));
+    copyFileSync(
+      existsSync(runsc) ? runsc : execFileSync("which", ["runsc"], { encoding: "utf8" }).trim(),
+      join(folder, "runsc"),
+    );
     for (const name of ["pandastack", "pandastack-guest", "runsc"]) chmodSync(join(folder, name), 0o755);
     mkdirSync(join(folder, "home"));
     execFileSync("chown", [user, join(folder, "home")]);
@@ -62,7 +70,10 @@ describe.runIf(isRoot)("an ordinary user", () => {
   test("is refused where user namespaces are off, and told what to enable", () => {
     // A user namespace whose own limit is zero: in it no further one can be made, as on a machine where they are switched off.
     const script = join(folder, "refused.sh");
-    writeFileSync(script, `echo 0 > /proc/sys/user/max_user_namespaces\nexec setpriv --reuid 1 --clear-groups ${folder}/pandastack serve\n`);
+    writeFileSync(
+      script,
+      `echo 0 > /proc/sys/user/max_user_namespaces\nexec setpriv --reuid 1 --clear-groups ${folder}/pandastack serve\n`,
+    );
     const outcome = (() => {
       try {
         return execFileSync("unshare", ["--user", "--map-users=0,0,65536", "--map-groups=0,0,65536", "bash", script], {

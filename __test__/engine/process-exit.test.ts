@@ -20,7 +20,11 @@ test("a script that closes nothing ends by itself", async () => {
     const sandbox = await Sandbox.create();
     const context = await sandbox.createCodeContext();
     console.log((await context.runCode("6 * 7")).text);`;
-  const { stdout } = await run("node", ["--input-type=module", "-e", script], { cwd: repository, env: engine.env, timeout: 30_000 });
+  const { stdout } = await run("node", ["--input-type=module", "-e", script], {
+    cwd: repository,
+    env: engine.env,
+    timeout: 30_000,
+  });
   expect(stdout).toBe("42\n");
 });
 

@@ -56,7 +56,8 @@ fn finish(mut response: Response, id: &str) -> Response {
     }
     let body = response.extensions_mut().remove::<ErrorBody>();
     let body = body.unwrap_or_else(|| {
-        *ApiError::new(status, ErrorCode::BadRequest, status.canonical_reason().unwrap_or("refused").to_lowercase()).body
+        *ApiError::new(status, ErrorCode::BadRequest, status.canonical_reason().unwrap_or("refused").to_lowercase())
+            .body
     });
     let json = Json(ErrorBody { request_id: Some(id.to_owned()), ..body });
     let mut finished = (status, json).into_response();

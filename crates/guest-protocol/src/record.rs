@@ -36,7 +36,9 @@ pub enum Kind {
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Mux, Self::Hello, Self::HelloAck, Self::Freeze, Self::Frozen, Self::Thaw].into_iter().find(|kind| *kind as u8 == byte)
+        [Self::Mux, Self::Hello, Self::HelloAck, Self::Freeze, Self::Frozen, Self::Thaw]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
     }
 }
 
