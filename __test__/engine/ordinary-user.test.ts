@@ -1,5 +1,5 @@
 // The engine as an ordinary user, who has no root and gets isolation from a user namespace.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,22 +69,22 @@ describe.runIf(isRoot)("an ordinary user", () => {
 
   test("is refused where user namespaces are off, and told what to enable", () => {
     // A user namespace whose own limit is zero: in it no further one can be made, as on a machine where they are switched off.
-    const script = join(folder, "refused.sh");
+    const inside = join(folder, "inside.sh");
     writeFileSync(
-      script,
-      `echo 0 > /proc/sys/user/max_user_namespaces\nexec setpriv --reuid 1 --clear-groups ${folder}/pandastack serve\n`,
+      inside,
+      `until [ -e ${folder}/mapped ]; do sleep 0.05; done
+      echo 0 > /proc/sys/user/max_user_namespaces
+      exec setpriv --reuid 1 --regid 1 --clear-groups --inh-caps=-all --ambient-caps=-all ${folder}/pandastack serve`,
     );
-    const outcome = (() => {
-      try {
-        return execFileSync("unshare", ["--user", "--map-users=0,0,65536", "--map-groups=0,0,65536", "bash", script], {
-          encoding: "utf8",
-          stdio: ["ignore", "pipe", "pipe"],
-          env: { PATH: process.env.PATH, PANDASTACK_HOME: join(folder, "refused-home") },
-        });
-      } catch (error) {
-        return String((error as { stderr: string }).stderr);
-      }
-    })();
+    const outside = `unshare --user --keep-caps bash ${inside} & child=$!
+      until [ "$(readlink /proc/$child/ns/user)" != "$(readlink /proc/self/ns/user)" ]; do sleep 0.05; done
+      echo 0 0 65536 > /proc/$child/uid_map && echo 0 0 65536 > /proc/$child/gid_map && touch ${folder}/mapped; wait $child`;
+    const { status, stderr: outcome } = spawnSync("bash", ["-c", outside], {
+      encoding: "utf8",
+      timeout: 20_000,
+      env: { PATH: process.env.PATH, PANDASTACK_HOME: join(folder, "refused-home") },
+    });
+    expect(status).toBe(1);
     expect(outcome).toMatch(/user namespaces/);
     expect(outcome).toMatch(/max_user_namespaces/);
   });

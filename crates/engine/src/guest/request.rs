@@ -1,7 +1,9 @@
 //! One request to the agent: how it is sent, and what its answer may be.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +11,7 @@ use futures::{SinkExt, Stream, StreamExt, TryStreamExt};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, Full, Limited, StreamBody};
-use hyper::body::{Frame, Incoming};
+use hyper::body::{Body, Frame, Incoming};
 use pandastack_guest_protocol::exec::{Failure, FailureCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,6 +34,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Pieces of an egress connection that wait in each direction.
 const EGRESS_PIECES: usize = 16;
+
+/// How long a program has to close an egress connection that the engine has ended.
+const LINGER: Duration = Duration::from_secs(10);
 
 pub(super) type RequestBody = UnsyncBoxBody<Bytes, String>;
 
@@ -145,11 +150,39 @@ impl Connection {
         let body = futures::stream::poll_fn(move |context| receiver.poll_recv(context)).map(Ok);
         let response = self.send(Method::POST, target, streamed(body)).await?;
 
-        let data = BodyStream::new(response.into_body())
+        let data = BodyStream::new(Lingering(Some(response.into_body())))
             .filter_map(|frame| async { frame.map(|frame| frame.into_data().ok()).transpose() });
         let reader = StreamReader::new(Box::pin(data.map_err(std::io::Error::other)));
         let sink = PollSender::new(pieces).sink_map_err(|_| std::io::Error::from(std::io::ErrorKind::BrokenPipe));
         Ok(Box::new(tokio::io::join(reader, SinkWriter::new(CopyToBytes::new(sink)))))
+    }
+}
+
+/// A body that is read to its end when it is dropped, for at most [`LINGER`]: a body that is dropped at once resets the stream, and with
+/// it what is still on its way to the program.
+struct Lingering(Option<Incoming>);
+
+impl Body for Lingering {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.0 {
+            Some(body) => Pin::new(body).poll_frame(context),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+impl Drop for Lingering {
+    fn drop(&mut self) {
+        let Some(mut body) = self.0.take() else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(tokio::time::timeout(LINGER, async move { while let Some(Ok(_)) = body.frame().await {} }));
+        }
     }
 }
 

@@ -12,9 +12,12 @@ pub(crate) async fn kill(server: &ServerArguments, ids: &[String]) -> Result<Exi
     let client = api::client(server)?;
     let mut code = ExitCode::SUCCESS;
     for id in ids {
-        if let Err(error) = client.delete_sandbox(id).await {
-            output::report(&CliError::from(error));
-            code = ExitCode::FAILURE;
+        match client.delete_sandbox(id).await {
+            Ok(()) => output::line(&format!("deleted {id}"))?,
+            Err(error) => {
+                output::report(&CliError::from(error));
+                code = ExitCode::FAILURE;
+            }
         }
     }
     Ok(code)
