@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build();
     match runtime {
-        Ok(runtime) => runtime.block_on(agent::run()),
+        // On a worker: the main thread would have to wake one for each record.
+        Ok(runtime) => runtime.block_on(async { tokio::spawn(agent::run()).await.unwrap_or(ExitCode::FAILURE) }),
         Err(error) => {
             log::line(&format!("cannot start: {error}"));
             ExitCode::FAILURE

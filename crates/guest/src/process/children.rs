@@ -1,7 +1,7 @@
 //! The children of the agent, and the one reaper for all of them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -54,25 +54,48 @@ impl std::fmt::Display for Ended {
 /// Who waits for which child.
 #[derive(Debug, Default)]
 pub(crate) struct Children {
-    waiting: Mutex<HashMap<i32, oneshot::Sender<Ended>>>,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    waiting: HashMap<i32, oneshot::Sender<Ended>>,
+    /// Forks under way.
+    forking: usize,
+    /// Children that were reaped while a fork was under way, and that nobody waits for yet.
+    unclaimed: HashMap<i32, Ended>,
 }
 
 impl Children {
-    /// Runs `fork` and registers the child before the reaper can see it.
+    /// Runs `fork` and registers the child, even if it ends before `fork` returns.
     pub(super) fn fork_registered(
         &self,
         fork: impl FnOnce() -> nix::Result<Pid>,
     ) -> nix::Result<(Pid, oneshot::Receiver<Ended>)> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let pid = fork()?;
+        self.lock().forking += 1;
+        let outcome = fork();
+        let mut table = self.lock();
+        table.forking -= 1;
         let (sender, receiver) = oneshot::channel();
-        waiting.insert(pid.as_raw(), sender);
-        Ok((pid, receiver))
+        if let Ok(pid) = outcome {
+            match table.unclaimed.remove(&pid.as_raw()) {
+                Some(ended) => drop(sender.send(ended)),
+                None => drop(table.waiting.insert(pid.as_raw(), sender)),
+            }
+        }
+        if table.forking == 0 {
+            table.unclaimed.clear();
+        }
+        Ok((outcome?, receiver))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reaps every child that has ended.
     fn reap(&self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.lock();
         loop {
             let (pid, ended) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::Exited(pid, code)) => (pid, Ended::Exited(code)),
@@ -81,8 +104,10 @@ impl Children {
                 Ok(_) | Err(Errno::EINTR) => continue,
                 Err(error) => return log::line(&format!("cannot reap: {error}")),
             };
-            if let Some(sender) = waiting.remove(&pid.as_raw()) {
-                let _ = sender.send(ended);
+            match table.waiting.remove(&pid.as_raw()) {
+                Some(sender) => drop(sender.send(ended)),
+                None if table.forking > 0 => drop(table.unclaimed.insert(pid.as_raw(), ended)),
+                None => {}
             }
         }
     }

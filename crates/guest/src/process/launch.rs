@@ -1,9 +1,12 @@
 //! The child's side between fork and exec: only system calls, no allocation, no lock.
 
+use std::convert::Infallible;
+use std::ffi::CString;
 use std::os::fd::{AsRawFd, RawFd};
 use std::ptr;
 
 use nix::errno::Errno;
+use nix::unistd::Pid;
 
 use super::capability;
 use super::namespace::resources;
@@ -11,61 +14,84 @@ use super::program::Program;
 
 /// Where a start failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub(super) enum Step {
-    Setup = 1,
-    Cwd = 2,
-    User = 3,
-    Exec = 4,
+    Setup,
+    Cwd,
+    Exec,
 }
 
-impl Step {
-    pub(super) fn from_byte(byte: u8) -> Self {
-        match byte {
-            2 => Self::Cwd,
-            3 => Self::User,
-            4 => Self::Exec,
-            _ => Self::Setup,
-        }
-    }
-}
-
-/// Null-terminated arrays for `execve`, built before the fork.
-pub(super) struct Pointers {
+/// All that the child needs, and where it says why it failed. It shares the memory of the agent until it executes or ends.
+pub(super) struct Launch<'a> {
+    program: &'a Program,
     argv: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
+    stdin: RawFd,
+    failure: Option<(Step, Errno)>,
 }
 
-impl Pointers {
-    pub(super) fn new(program: &Program) -> Self {
-        let terminated =
-            |texts: &[std::ffi::CString]| texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect();
-        Self { argv: terminated(&program.argv), environment: terminated(&program.environment) }
+/// Bytes of stack for the child: its frames hold a few numbers and pointers.
+const STACK: usize = 256 << 10;
+
+impl<'a> Launch<'a> {
+    pub(super) fn new(program: &'a Program, stdin: RawFd) -> Self {
+        // Null-terminated arrays for `execve`.
+        let terminated = |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect();
+        let (argv, environment) = (terminated(&program.argv), terminated(&program.environment));
+        Self { program, argv, environment, stdin, failure: None }
+    }
+
+    /// Starts the child and waits until it has executed the program, or ended. The calling thread must have all signals blocked: a handler
+    /// that runs in the child would run on the agent's memory.
+    ///
+    /// A real fork would make gVisor copy page after page of the agent afterwards, which costs more than all the rest.
+    pub(super) fn start(&mut self) -> nix::Result<Pid> {
+        let mut stack = vec![0_u128; STACK / size_of::<u128>()];
+        let top = stack.as_mut_ptr_range().end;
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        // SAFETY: the child runs `run` on a stack of its own, with a pointer to `self`, and this thread stands still until it is done with both.
+        let pid = unsafe { libc::clone(run, top.cast(), flags, ptr::from_mut(self).cast()) };
+        Errno::result(pid).map(Pid::from_raw)
+    }
+
+    /// Why the program was not executed, if it was not.
+    pub(super) fn failure(&self) -> Option<(Step, Errno)> {
+        self.failure
     }
 }
 
-/// Becomes the program, or reports why not through `report` (5 bytes: step and errno) and ends.
-pub(super) fn become_program(program: &Program, pointers: &Pointers, stdin: RawFd, report: RawFd) -> ! {
-    let (step, error) = match try_become(program, pointers, stdin) {
-        Ok(never) => match never {},
-        Err(failure) => failure,
-    };
-    let number = (error as i32).to_ne_bytes();
-    let message = [step as u8, number[0], number[1], number[2], number[3]];
-    // SAFETY: plain system calls on a buffer of this frame.
-    unsafe {
-        libc::write(report, message.as_ptr().cast(), message.len());
-        libc::_exit(127)
-    }
+extern "C" fn run(launch: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: the pointer that `Launch::start` passes; its thread does not touch what it points to meanwhile.
+    let launch = unsafe { &mut *launch.cast::<Launch<'_>>() };
+    let Err(failure) = launch.try_become();
+    launch.failure = Some(failure);
+    // SAFETY: ends the child without running anything of the agent's.
+    unsafe { libc::_exit(127) }
 }
 
-fn try_become(program: &Program, pointers: &Pointers, stdin: RawFd) -> Result<std::convert::Infallible, (Step, Errno)> {
-    reset_signals();
-    place_descriptors(program, stdin).map_err(|error| (Step::Setup, error))?;
-    // SAFETY: plain system call with a string that lives on.
-    Errno::result(unsafe { libc::chdir(program.cwd.as_ptr()) }).map_err(|error| (Step::Cwd, error))?;
-    drop_rights(program).map_err(|error| (Step::User, error))?;
-    Err((Step::Exec, execute(program, pointers)))
+impl Launch<'_> {
+    fn try_become(&self) -> Result<Infallible, (Step, Errno)> {
+        reset_signals();
+        place_descriptors(self.program, self.stdin).map_err(|error| (Step::Setup, error))?;
+        // SAFETY: plain system call with a string that lives on.
+        Errno::result(unsafe { libc::chdir(self.program.cwd.as_ptr()) }).map_err(|error| (Step::Cwd, error))?;
+        drop_rights(self.program).map_err(|error| (Step::Setup, error))?;
+        Err((Step::Exec, self.execute()))
+    }
+
+    /// Tries each candidate as `execvp` does. Gives the error that tells most.
+    fn execute(&self) -> Errno {
+        let mut told = Errno::ENOENT;
+        for candidate in &self.program.candidates {
+            // SAFETY: null-terminated arrays of strings that live on.
+            unsafe { libc::execve(candidate.as_ptr(), self.argv.as_ptr(), self.environment.as_ptr()) };
+            match Errno::last() {
+                Errno::ENOENT | Errno::ENOTDIR => {}
+                Errno::EACCES => told = Errno::EACCES,
+                other => return other,
+            }
+        }
+        told
+    }
 }
 
 fn reset_signals() {
@@ -82,7 +108,7 @@ fn reset_signals() {
     }
 }
 
-/// Everything behind the standard three (and the control socket) closes at exec. `report` lies above them by construction.
+/// Everything behind the standard three (and the control socket) closes at exec.
 fn place_descriptors(program: &Program, stdin: RawFd) -> Result<(), Errno> {
     // SAFETY: descriptors of this process; duplicates onto 0 to 3 replace only the agent's own.
     unsafe {
@@ -122,19 +148,4 @@ fn drop_rights(program: &Program) -> Result<(), Errno> {
         Errno::result(libc::syscall(libc::SYS_setresuid, user.uid, user.uid, user.uid))?;
     }
     Ok(())
-}
-
-/// Tries each candidate as `execvp` does. Gives the error that tells most.
-fn execute(program: &Program, pointers: &Pointers) -> Errno {
-    let mut told = Errno::ENOENT;
-    for candidate in &program.candidates {
-        // SAFETY: null-terminated arrays of strings that live on.
-        unsafe { libc::execve(candidate.as_ptr(), pointers.argv.as_ptr(), pointers.environment.as_ptr()) };
-        match Errno::last() {
-            Errno::ENOENT | Errno::ENOTDIR => {}
-            Errno::EACCES => told = Errno::EACCES,
-            other => return other,
-        }
-    }
-    told
 }

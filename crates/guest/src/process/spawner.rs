@@ -4,22 +4,20 @@
 //! dies (root inside can kill its init), the next start makes a new one with a new thread.
 
 use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::{ForkResult, Pid, fork, pipe2};
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::unistd::Pid;
 use pandastack_guest_protocol::exec::FailureCode;
 use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::children::{Children, Ended};
-use super::launch::{Pointers, Step, become_program};
+use super::launch::{Launch, Step};
 use super::namespace::Namespace;
 use super::program::{Program, shorten};
 use crate::refusal::Refusal;
@@ -162,6 +160,8 @@ fn start_worker(children: Arc<Children>) -> nix::Result<Worker> {
 }
 
 fn prepare(children: &Children) -> nix::Result<(Arc<Namespace>, File)> {
+    // For `Launch::start`; the children set a mask of their own.
+    SigSet::all().thread_block()?;
     let namespace = Arc::new(Namespace::create(children)?);
     namespace.enter()?;
     let stdin = File::open("/dev/null").map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))?;
@@ -176,37 +176,12 @@ fn serve(children: &Children, requests: &mpsc::Receiver<(Program, Reply)>, stdin
 }
 
 fn start(children: &Children, program: &Program, stdin: RawFd) -> Result<Child, StartError> {
-    let (outcome, report) = report_pipe().map_err(StartError::Fork)?;
-    let pointers = Pointers::new(program);
-    let forked = children.fork_registered(|| {
-        // SAFETY: the child makes only system calls until it executes or ends.
-        match unsafe { fork() }? {
-            ForkResult::Child => become_program(program, &pointers, stdin, report.as_raw_fd()),
-            ForkResult::Parent { child } => Ok(child),
-        }
-    });
-    let (pid, ended) = forked.map_err(StartError::Fork)?;
-    drop(report);
-    match read_report(outcome) {
+    let mut launch = Launch::new(program, stdin);
+    let (pid, ended) = children.fork_registered(|| launch.start()).map_err(StartError::Fork)?;
+    match launch.failure() {
         None => Ok(Child { pid, ended }),
         Some(failure) => Err(explain(program, failure)),
     }
-}
-
-/// The write end lies above all descriptors that the child replaces.
-fn report_pipe() -> nix::Result<(OwnedFd, OwnedFd)> {
-    let (outcome, report) = pipe2(OFlag::O_CLOEXEC)?;
-    let report = fcntl(&report, FcntlArg::F_DUPFD_CLOEXEC(10))?;
-    // SAFETY: just duplicated.
-    Ok((outcome, unsafe { OwnedFd::from_raw_fd(report) }))
-}
-
-/// `None`: the pipe was closed by a successful exec.
-fn read_report(outcome: OwnedFd) -> Option<(Step, Errno)> {
-    let mut message = [0; 5];
-    File::from(outcome).read_exact(&mut message).ok()?;
-    let [step, number @ ..] = message;
-    Some((Step::from_byte(step), Errno::from_raw(i32::from_ne_bytes(number))))
 }
 
 fn explain(program: &Program, (step, error): (Step, Errno)) -> StartError {
@@ -216,6 +191,6 @@ fn explain(program: &Program, (step, error): (Step, Errno)) -> StartError {
             let program = program.argv.first().map_or_else(String::new, |name| shorten(&name.to_string_lossy()));
             StartError::Exec { program, error }
         }
-        Step::Setup | Step::User => StartError::Setup(error),
+        Step::Setup => StartError::Setup(error),
     }
 }

@@ -227,7 +227,9 @@ async fn an_inherited_context_is_handed_over_once() {
     assert_ne!(fresh.id, context);
     let inherited = engine.create_context(&CreateContext { env: env(&[("MINE", "too")]), ..python() }).await;
     assert_eq!(inherited.id, context);
-    let outcome = engine.cell(&context, "import os; (x, os.environ['CHILD'], os.environ['MINE'], globals().get('reseeds', 2))").await;
+    let outcome = engine
+        .cell(&context, "import os; (x, os.environ['CHILD'], os.environ['MINE'], globals().get('reseeds', 2))")
+        .await;
     assert_eq!(outcome.text(), "(41, 'yes', 'too', 2)");
     assert_ne!(engine.python().await, context, "handed over twice");
     let engine = agent.hello(Hello { env: env(&[("CHILD", "yes")]), ..Hello::default() }).await;
