@@ -25,6 +25,7 @@ export default defineConfig({
           include: ["__test__/engine/**/*.test.ts", "__test__/agents/engine/**/*.test.ts"],
           // Each file starts an engine of its own: too many at once would measure the machine.
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 180_000,
         },

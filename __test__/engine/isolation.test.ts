@@ -53,10 +53,12 @@ test("the host's files, processes, environment and interfaces are not visible", 
 });
 
 test("the agent cannot be seen, signalled, traced or written to", async () => {
-  const { stdout } = await sandbox.exec("for d in /proc/[0-9]*; do readlink $d/exe; tr '\\0' ' ' < $d/cmdline; echo; done");
-  expect(stdout).not.toMatch(/pandastack-guest/);
+  // What runs for the user has an init of its own, a copy of the agent's program that holds none of its descriptors.
+  const { stdout } = await sandbox.exec("grep -l '[p]andastack-guest' /proc/[0-9]*/cmdline; cat /proc/1/status");
+  expect(stdout.match(/^\/proc\/.*cmdline$/gm)).toEqual(["/proc/1/cmdline"]);
+  expect(stdout).toMatch(/^Threads:\s+1$/m);
   const attack = await sandbox.exec(
-    `kill -9 1; kill -STOP 1; kill -ILL 1; kill -TERM 1
+    `kill -STOP 1; kill -ILL 1; kill -TERM 1
     for fd in $(ls /proc/1/fd) 0 1 2; do echo garbage > /proc/1/fd/$fd && echo WROTE $fd; done
     umount -l /proc && echo UNMOUNTED; mount -t proc proc /mnt && echo MOUNTED; nsenter -t 1 -p -m true && echo ENTERED
     python3 -c 'import ctypes; print("TRACED" if ctypes.CDLL(None).ptrace(16, 1, 0, 0) == 0 else "refused")'; true`,
@@ -66,6 +68,18 @@ test("the agent cannot be seen, signalled, traced or written to", async () => {
   const context = await sandbox.createCodeContext();
   expect((await context.runCode("6 * 7")).text).toBe("42");
   await context.close();
+});
+
+test("killing all that it can see costs a sandbox its processes, not its agent or its files", async () => {
+  const own = await Sandbox.create({}, { apiUrl: engine.apiUrl });
+  await own.filesystem.write("/root/note", "kept");
+  const context = await own.createCodeContext();
+  await own.exec("kill -9 1; kill -9 -1").catch(() => undefined);
+  expect((await own.exec("echo alive; cat /root/note")).stdout).toBe("alive\nkept");
+  const execution = await context.runCode("6 * 7");
+  expect(execution.text ?? execution.error).toMatch(/42|kernel/);
+  expect((await context.runCode("6 * 7")).text).toBe("42");
+  await own.kill();
 });
 
 const refused: [string, () => string][] = [
