@@ -39,14 +39,28 @@ pub(super) fn bound() -> Result<(), Errno> {
 
 /// An inheritable capability would survive `exec` whatever the bounding set says.
 pub(super) fn clear_inheritable() -> Result<(), Errno> {
+    change(|_, data| data.inheritable = 0)
+}
+
+/// Leaves a process that never executes anything with the right to signal and to limit others. Allocates nothing.
+pub(super) fn keep_orders() -> Result<(), Errno> {
+    // KILL and SYS_RESOURCE, both in the first half.
+    const KEPT: [u32; 2] = [1 << 5 | 1 << 24, 0];
+    change(|half, data| {
+        data.effective &= KEPT[half];
+        data.permitted &= KEPT[half];
+        data.inheritable = 0;
+    })
+}
+
+/// Changes the capabilities of this thread, given in two halves of 32.
+fn change(change: impl Fn(usize, &mut Data)) -> Result<(), Errno> {
     let mut header = Header { version: VERSION_3, pid: 0 };
     let mut data = [Data::default(); 2];
     // SAFETY: both point to structures of the layout of version 3, which live through the calls.
     unsafe {
         Errno::result(libc::syscall(libc::SYS_capget, &raw mut header, data.as_mut_ptr()))?;
-        for half in &mut data {
-            half.inheritable = 0;
-        }
+        data.iter_mut().enumerate().for_each(|(half, data)| change(half, data));
         Errno::result(libc::syscall(libc::SYS_capset, &raw mut header, data.as_ptr()))?;
     }
     Ok(())

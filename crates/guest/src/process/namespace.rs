@@ -17,6 +17,7 @@ use pandastack_guest_protocol::hello::Limits;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
+use super::capability;
 use super::children::{Children, Ended};
 
 /// What the init is asked to do: `kill(pid, first)`, or a limit of `pid` set to `first`.
@@ -168,5 +169,5 @@ fn prepare() -> Result<(), Errno> {
         let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
         Errno::result(libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), flags, std::ptr::null()))?;
     }
-    Ok(())
+    capability::keep_orders()
 }

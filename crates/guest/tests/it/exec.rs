@@ -228,3 +228,24 @@ async fn a_thousand_streams_that_were_given_up_harm_nobody() {
     assert_eq!(lasting.await.unwrap().stdout(), "whole\n");
     until(async || count(&engine, "sleep").await == 0).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_bomb_ends_with_its_command() {
+    let mut agent = Agent::start();
+    if !agent.is_sandboxed() {
+        return;
+    }
+    let limits = Limits { processes: 200, ..Limits::default() };
+    let engine = agent.hello(Hello { limits, ..Hello::default() }).await;
+    let context = engine.python().await;
+    let bomb = ExecRequest { timeout_ms: Some(3000), ..command("bomb() { bomb | bomb & }; bomb; sleep 300") };
+    let running = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.start(&bomb).await.all().await }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(engine.get::<serde_json::Value>(route::HEALTH).await["version"], env!("CARGO_PKG_VERSION"));
+    assert!(running.await.unwrap().exit().timed_out);
+    until(async || count(&engine, "bash").await <= 1).await;
+    assert_eq!(engine.cell(&context, "1").await.text(), "1");
+}

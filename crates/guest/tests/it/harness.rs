@@ -55,10 +55,17 @@ impl Agent {
         Self::over(home, stdin, stdout, folder)
     }
 
+    /// False, with a word why the test is skipped, where the agent does not run in gVisor.
+    pub(crate) fn is_sandboxed(&self) -> bool {
+        if !self.home.is_sandbox() {
+            eprintln!("skipped: this needs gVisor");
+        }
+        self.home.is_sandbox()
+    }
+
     /// A copy of a running agent with all its processes; `None` where that cannot be had. The original goes on.
     pub(crate) async fn fork(&mut self) -> Option<Self> {
-        if !self.home.can_fork() {
-            eprintln!("skipped: a fork needs gVisor");
+        if !self.is_sandboxed() {
             return None;
         }
         self.write_record(record::Kind::Freeze, b"").await;

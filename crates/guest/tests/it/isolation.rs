@@ -57,3 +57,31 @@ async fn killing_the_inner_init_costs_the_programs_and_not_the_agent() {
     until(async || engine.cell(&context, "6 * 7").await.text() == "42").await;
     assert_eq!(engine.cell(&engine.python().await, "7").await.text(), "7");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_inner_init_cannot_be_traced_or_entered() {
+    let (_agent, engine) = Agent::greeted().await;
+    let attack = r#"python3 -c '
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+attach, seize, cont = 16, 0x4206, 7
+print([libc.ptrace(request, 1, 0, 0) for request in (attach, seize, cont)])
+for path in ("mem", "environ", "root/etc", "cwd/etc", "ns/mnt", "ns/pid", "fd/0", "maps"):
+    for flags in (os.O_RDWR, os.O_RDONLY):
+        try:
+            fd = os.open(f"/proc/1/{path}", flags)
+            print("opened", path, flags, os.read(fd, 1) if path != "mem" else os.pread(fd, 1, 0x400000))
+        except OSError:
+            pass
+'"#;
+    let outcome = engine.exec(attack).await;
+    let shown: Vec<_> =
+        outcome.stdout().lines().filter(|line| !line.contains("/etc") && !line.contains("b\'\'")).collect();
+    assert_eq!(shown, ["[-1, -1, -1]"], "{outcome:?}");
+    let rights = engine.exec("grep -E 'Cap(Inh|Prm|Eff)' /proc/1/status | cut -f2 | sort -u").await;
+    // Without SYS_RESOURCE where the agent itself has it not.
+    assert!(
+        ["0000000000000000\n0000000001000020\n", "0000000000000000\n0000000000000020\n"].contains(&rights.stdout()),
+        "{rights:?}"
+    );
+}

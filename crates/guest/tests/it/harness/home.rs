@@ -127,7 +127,7 @@ impl Home {
         self.run(&["checkpoint", "--image-path", image.to_str().unwrap(), "-leave-running", "guest"]);
     }
 
-    pub(super) fn can_fork(&self) -> bool {
+    pub(super) fn is_sandbox(&self) -> bool {
         matches!(self, Self::Sandbox(_))
     }
 
