@@ -45,9 +45,15 @@ impl FileDownload {
     }
 }
 
+/// What an upload sends. Its end is said in so many words: an upload that is dropped must not look like one that is whole.
+enum Piece {
+    Bytes(Bytes),
+    End,
+}
+
 /// A file that is being written piece by piece. Dropped before [`Self::finish`], it breaks the write off.
 pub struct FileUpload {
-    pieces: mpsc::Sender<std::io::Result<Bytes>>,
+    pieces: mpsc::Sender<Piece>,
     written: tokio::task::JoinHandle<Result<FileWritten>>,
     patience: Duration,
 }
@@ -58,7 +64,7 @@ impl FileUpload {
     /// # Errors
     /// `timeout` if the server takes nothing for as long as the client's time limit.
     pub async fn push(&self, piece: Bytes) -> Result<bool> {
-        match tokio::time::timeout(self.patience, self.pieces.send(Ok(piece))).await {
+        match tokio::time::timeout(self.patience, self.pieces.send(Piece::Bytes(piece))).await {
             Ok(sent) => Ok(sent.is_ok()),
             Err(_) => {
                 Err(Error::new(ErrorCode::Timeout, format!("nothing was taken for {} ms", self.patience.as_millis())))
@@ -71,8 +77,8 @@ impl FileUpload {
     /// # Errors
     /// As [`Client::write_file`].
     pub async fn finish(mut self) -> Result<FileWritten> {
-        // Closing the channel is the end of the file.
-        self.pieces = mpsc::channel(1).0;
+        // Refused only if the write has ended already, and then its outcome tells why.
+        let _ = tokio::time::timeout(self.patience, self.pieces.send(Piece::End)).await;
         let written = tokio::time::timeout(self.patience.max(FINISHING), &mut self.written).await;
         let written = written.map_err(|_| Error::new(ErrorCode::Timeout, "the server does not confirm the file"))?;
         written.map_err(|error| Error::new(ErrorCode::Interrupted, "the upload was broken off").with_source(error))?
@@ -196,8 +202,34 @@ fn missing_file(error: Error, path: &str) -> Error {
         .with_source(error)
 }
 
-fn stream_of(
-    pieces: mpsc::Receiver<std::io::Result<Bytes>>,
-) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
-    futures::stream::unfold(pieces, async |mut pieces| pieces.recv().await.map(|piece| (piece, pieces)))
+fn stream_of(pieces: mpsc::Receiver<Piece>) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
+    futures::stream::unfold(Some(pieces), async |pieces| {
+        let mut pieces = pieces?;
+        match pieces.recv().await {
+            Some(Piece::Bytes(bytes)) => Some((Ok(bytes), Some(pieces))),
+            Some(Piece::End) => None,
+            None => Some((Err(std::io::Error::other("the upload was broken off")), None)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::TryStreamExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_an_upload_that_was_finished_comes_to_its_end() {
+        for finished in [true, false] {
+            let (sender, receiver) = mpsc::channel(2);
+            sender.send(Piece::Bytes(Bytes::from_static(b"a"))).await.ok();
+            if finished {
+                sender.send(Piece::End).await.ok();
+            }
+            drop(sender);
+            let sent: Result<Vec<Bytes>, _> = stream_of(receiver).try_collect().await;
+            assert_eq!(sent.is_ok(), finished);
+        }
+    }
 }
