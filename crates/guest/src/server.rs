@@ -38,10 +38,13 @@ pub(crate) fn router(agent: Arc<Agent>) -> Router {
         .route(route::FILE_LIST, get(list_files))
         .route(route::FILE_STAT, get(stat_file))
         .route(route::EGRESS_ACCEPT, post(accept_egress))
-        .fallback(|request: Request| async move {
-            Refusal::not_found(format!("no such route: `{} {}`", request.method(), request.uri().path()))
-        })
+        .fallback(refuse_route)
+        .method_not_allowed_fallback(refuse_route)
         .with_state(agent)
+}
+
+async fn refuse_route(request: Request) -> Refusal {
+    Refusal::not_found(format!("no such route: `{} {}`", request.method(), request.uri().path()))
 }
 
 async fn get_health(State(agent): Shared) -> Json<Value> {

@@ -95,7 +95,12 @@ impl Kernel {
         reseed: bool,
         limits: &Limits,
     ) -> io::Result<()> {
-        self.namespace.limit(self.pid, limits);
+        let (namespace, pid, limits) = (Arc::clone(&self.namespace), self.pid, *limits);
+        let limited = tokio::task::spawn_blocking(move || namespace.limit(pid, &limits));
+        limited
+            .await
+            .map_err(io::Error::other)?
+            .map_err(|error| io::Error::other(format!("limits cannot be set: {error}")))?;
         let configure = async {
             send(&mut self.orders, &Configure { env, cwd, reseed }).await?;
             while !matches!(self.messages_next().await?, Message::Configured) {}

@@ -5,11 +5,13 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, pipe2};
@@ -31,6 +33,9 @@ struct Order {
 
 const ORDER: usize = size_of::<Order>();
 
+/// How long the init may take to answer. Root inside can slow it down.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// Any other verb is a resource of `prlimit`.
 const KILL: u32 = u32::MAX;
 
@@ -39,6 +44,8 @@ const KILL: u32 = u32::MAX;
 pub(crate) struct Namespace {
     init: Pid,
     orders: File,
+    /// An errno for each limit that was ordered, 0 if it was set.
+    answers: Mutex<File>,
     ended: Mutex<oneshot::Receiver<Ended>>,
 }
 
@@ -46,19 +53,22 @@ impl Namespace {
     /// Starts the init of a new namespace. The calling thread must not have entered a namespace before.
     pub(super) fn create(children: &Children) -> nix::Result<Self> {
         let (orders_in_init, orders) = pipe2(OFlag::O_CLOEXEC)?;
-        let (prepared, prepared_in_init) = pipe2(OFlag::O_CLOEXEC)?;
+        let (answers, answers_in_init) = pipe2(OFlag::O_CLOEXEC)?;
         let (init, ended) = children.fork_registered(|| {
             // SAFETY: like fork, with a namespace; the child runs `serve`, which allocates nothing.
             let pid = unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_NEWPID | libc::SIGCHLD, 0, 0, 0, 0) };
             match Errno::result(pid)? {
-                0 => serve(&orders_in_init, &prepared_in_init),
+                0 => serve(&orders_in_init, &answers_in_init),
                 pid => Ok(Pid::from_raw(pid as i32)),
             }
         })?;
-        drop((orders_in_init, prepared_in_init));
-        read_outcome(prepared)?;
-        fcntl(&orders, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        Ok(Self { init, orders: File::from(orders), ended: Mutex::new(ended) })
+        drop((orders_in_init, answers_in_init));
+        let answers = File::from(answers);
+        read_answer(&answers)?;
+        for descriptor in [orders.as_fd(), answers.as_fd()] {
+            fcntl(descriptor, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        }
+        Ok(Self { init, orders: File::from(orders), answers: Mutex::new(answers), ended: Mutex::new(ended) })
     }
 
     /// Makes all further children of the calling thread members of the namespace. The thread can then start no threads.
@@ -82,11 +92,26 @@ impl Namespace {
         self.order(Order { verb: KILL, pid: inner_pid, value: signal as u64 });
     }
 
-    /// Sets the limits of a running process by its inner pid.
-    pub(crate) fn limit(&self, inner_pid: i32, limits: &Limits) {
+    /// Sets the limits of a running process by its inner pid, and waits until they hold.
+    ///
+    /// # Errors
+    /// If a limit cannot be set, or the init does not answer.
+    pub(crate) fn limit(&self, inner_pid: i32, limits: &Limits) -> nix::Result<()> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        // Answers that came too late.
+        while read_answer(&answers) != Err(Errno::EAGAIN) {
+            if !self.is_alive() {
+                return Err(Errno::ESRCH);
+            }
+        }
         for (resource, value) in resources(limits) {
             self.order(Order { verb: resource, pid: inner_pid, value });
+            let mut waited = [PollFd::new(answers.as_fd(), PollFlags::POLLIN)];
+            let timeout = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::MAX);
+            while poll(&mut waited, timeout) == Err(Errno::EINTR) {}
+            read_answer(&answers)?;
         }
+        Ok(())
     }
 
     fn order(&self, order: Order) {
@@ -111,26 +136,29 @@ pub(super) fn resources(limits: &Limits) -> impl Iterator<Item = (u32, u64)> {
     .filter(|(_, value)| *value > 0)
 }
 
-fn read_outcome(prepared: OwnedFd) -> nix::Result<()> {
+/// `EAGAIN`: there is none.
+fn read_answer(mut answers: &File) -> nix::Result<()> {
     let mut number = [0; 4];
-    match File::from(prepared).read_exact(&mut number) {
+    match answers.read_exact(&mut number) {
         Ok(()) if number == [0; 4] => Ok(()),
         Ok(()) => Err(Errno::from_raw(i32::from_ne_bytes(number))),
-        Err(_) => Err(Errno::ECHILD),
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Err(Errno::EAGAIN),
+        Err(_) => Err(Errno::ESRCH),
     }
 }
 
 /// The init. Allocates nothing and takes no lock: it is a fork of one thread of many.
-fn serve(orders: &OwnedFd, prepared: &OwnedFd) -> ! {
-    let outcome = prepare().err().map_or(0, |error| error as i32).to_ne_bytes();
+fn serve(orders: &OwnedFd, answers: &OwnedFd) -> ! {
     // SAFETY: plain system calls on descriptors and buffers that live as long as this process.
     unsafe {
-        libc::write(prepared.as_raw_fd(), outcome.as_ptr().cast(), outcome.len());
         // Whatever else the agent had open must end with the agent's copy, above all the kernels' sockets.
-        if libc::dup2(orders.as_raw_fd(), 0) != 0 || libc::syscall(libc::SYS_close_range, 1, libc::c_uint::MAX, 0) != 0
+        if libc::dup2(orders.as_raw_fd(), 0) != 0
+            || libc::dup2(answers.as_raw_fd(), 1) != 1
+            || libc::syscall(libc::SYS_close_range, 2, libc::c_uint::MAX, 0) != 0
         {
             libc::_exit(1);
         }
+        answer(prepare());
         loop {
             let mut bytes = [0_u8; ORDER];
             match libc::read(0, bytes.as_mut_ptr().cast(), ORDER) {
@@ -152,9 +180,15 @@ fn carry_out(bytes: &[u8; ORDER]) {
             libc::kill(pid, value as i32);
         } else {
             let limit = libc::rlimit64 { rlim_cur: value, rlim_max: value };
-            libc::prlimit64(pid, verb as _, &raw const limit, std::ptr::null_mut());
+            answer(Errno::result(libc::prlimit64(pid, verb as _, &raw const limit, std::ptr::null_mut())));
         }
     }
+}
+
+fn answer<T>(outcome: Result<T, Errno>) {
+    let number = outcome.err().map_or(0, |error| error as i32).to_ne_bytes();
+    // SAFETY: a plain system call with a buffer of this frame.
+    unsafe { libc::write(1, number.as_ptr().cast(), number.len()) };
 }
 
 fn prepare() -> Result<(), Errno> {

@@ -286,3 +286,24 @@ async fn a_slow_reader_does_not_hold_up_a_timeout() {
     assert_eq!(other.text(), "1");
     assert_eq!(flood.all().await.end().status, EndStatus::TimedOut);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_code_and_large_results_pass() {
+    let (_agent, engine) = Agent::greeted().await;
+    let context = engine.python().await;
+    let large = format!("x = '{}'; len(x)", "é".repeat(10 << 20));
+    assert_eq!(engine.cell(&context, &large).await.text(), (10 << 20).to_string());
+    assert_eq!(engine.cell(&context, "'z' * 30_000_000").await.text().len(), 30_000_002);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_are_counted() {
+    let (_agent, engine) = Agent::greeted().await;
+    for number in 0..64 {
+        engine.create_context(&CreateContext { id: Some(format!("c{number}")), ..python() }).await;
+    }
+    let (status, error) = engine.refusal(Method::POST, CONTEXTS, serde_json::to_vec(&python()).unwrap()).await;
+    assert_eq!(status, 507, "{error}");
+    assert_eq!(engine.request(Method::DELETE, &route::context("c7"), "").await.status(), 204);
+    engine.python().await;
+}

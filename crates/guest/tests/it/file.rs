@@ -7,7 +7,7 @@ use hyper::Method;
 use pandastack_guest_protocol::file::{FileEntry, FileList, FileWritten};
 use pandastack_guest_protocol::route::{FILE_LIST, FILE_STAT, FILES};
 
-use crate::harness::{Agent, Engine, read_all, read_json};
+use crate::harness::{Agent, Engine, read_all, read_json, until};
 
 /// A route with its path, percent-encoded.
 fn at(route: &str, path: impl AsRef<Path>) -> String {
@@ -137,4 +137,25 @@ async fn files_and_programs_see_the_same_proc() {
     let (_agent, engine) = Agent::greeted().await;
     let name = read(&engine, Path::new("/proc/1/comm")).await;
     assert_eq!(name, engine.exec("cat /proc/1/comm").await.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_is_cut_changes_nothing() {
+    let (agent, engine) = Agent::greeted().await;
+    let file = agent.folder().join("file");
+    std::fs::write(&file, "old").unwrap();
+    let (pieces, answer) = engine.upload(&at(FILES, &file));
+    pieces.send(Ok("new".into())).unwrap();
+    until(async || std::fs::read_dir(agent.folder()).unwrap().count() == 2).await;
+    pieces.send(Err(std::io::ErrorKind::Other.into())).unwrap();
+    assert!(answer.await.unwrap().is_err());
+    until(async || std::fs::read_dir(agent.folder()).unwrap().count() == 1).await;
+    assert_eq!(std::fs::read(&file).unwrap(), b"old");
+    let (pieces, answer) = engine.upload(&at(FILES, &file));
+    for piece in ["a", "b", "c"] {
+        pieces.send(Ok(piece.into())).unwrap();
+    }
+    drop(pieces);
+    assert_eq!(answer.await.unwrap().unwrap().status(), 200);
+    assert_eq!(std::fs::read(&file).unwrap(), b"abc");
 }

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use futures::stream::poll_fn;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::client::conn::http2;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -21,6 +23,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinHandle;
 
 mod home;
 
@@ -182,17 +185,36 @@ impl Agent {
     }
 }
 
+/// Pieces of a body.
+pub(crate) type Pieces = mpsc::UnboundedSender<std::io::Result<Bytes>>;
+
+type RequestBody = UnsyncBoxBody<Bytes, std::io::Error>;
+
 /// The engine's end of a connection.
 #[derive(Clone)]
 pub(crate) struct Engine {
-    requests: http2::SendRequest<Full<Bytes>>,
+    requests: http2::SendRequest<RequestBody>,
 }
 
 impl Engine {
     pub(crate) async fn request(&self, method: Method, path: &str, body: impl Into<Bytes>) -> Response<Incoming> {
-        let request =
-            Request::builder().method(method).uri(format!("http://agent{path}")).body(Full::new(body.into())).unwrap();
-        soon(self.requests.clone().send_request(request)).await.unwrap()
+        let body = Full::new(body.into()).map_err(|never| match never {}).boxed_unsync();
+        soon(self.send(method, path, body)).await.unwrap()
+    }
+
+    /// An upload that is sent piece by piece, and cut when an error is sent.
+    pub(crate) fn upload(&self, path: &str) -> (Pieces, JoinHandle<hyper::Result<Response<Incoming>>>) {
+        let (sender, mut receiver) = mpsc::unbounded_channel::<std::io::Result<Bytes>>();
+        let pieces =
+            poll_fn(move |context| receiver.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data))));
+        let (engine, path) = (self.clone(), path.to_owned());
+        let body = StreamBody::new(pieces).boxed_unsync();
+        (sender, tokio::spawn(async move { engine.send(Method::PUT, &path, body).await }))
+    }
+
+    async fn send(&self, method: Method, path: &str, body: RequestBody) -> hyper::Result<Response<Incoming>> {
+        let request = Request::builder().method(method).uri(format!("http://agent{path}")).body(body).unwrap();
+        self.requests.clone().send_request(request).await
     }
 
     pub(crate) async fn json(&self, method: Method, path: &str, body: &impl Serialize) -> Response<Incoming> {

@@ -18,6 +18,8 @@ async fn hello_is_answered_and_health_served() {
     assert!(health["uptime_ms"].is_u64());
     let (status, error) = engine.refusal(Method::GET, "/nothing", "").await;
     assert_eq!((status, error.as_str()), (404, "no such route: `GET /nothing`"));
+    let (status, error) = engine.refusal(Method::PUT, route::EXEC, "").await;
+    assert_eq!((status, error.as_str()), (404, "no such route: `PUT /exec`"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
