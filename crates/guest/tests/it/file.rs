@@ -159,3 +159,17 @@ async fn an_upload_that_is_cut_changes_nothing() {
     assert_eq!(answer.await.unwrap().unwrap().status(), 200);
     assert_eq!(std::fs::read(&file).unwrap(), b"abc");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_told_and_the_old_file_stays() {
+    let (agent, engine) = Agent::greeted().await;
+    if !agent.is_sandboxed() {
+        return;
+    }
+    let file = Path::new("/small/file");
+    write(&engine, file, b"old").await;
+    let (status, error) = engine.refusal(Method::PUT, &at(FILES, file), vec![1; 20 << 20]).await;
+    assert_eq!((status, error.as_str()), (507, "the sandbox's disk is full: `/small/file`"));
+    assert_eq!(read(&engine, file).await, b"old");
+    assert_eq!(engine.get::<FileList>(&at(FILE_LIST, "/small")).await.entries.len(), 1, "a temporary file was left");
+}

@@ -198,6 +198,7 @@ fn config(rootfs: &str, shared: &Path) -> Value {
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"},
             {"destination": "/sys", "type": "sysfs", "source": "sysfs"},
             {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs"},
+            {"destination": "/small", "type": "tmpfs", "source": "tmpfs", "options": ["size=4m"]},
             bind(folder, Path::new("/agent")),
             bind(&kernels(), Path::new("/kernels")),
             bind(shared, shared),
