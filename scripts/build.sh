@@ -3,6 +3,7 @@
 # Usage: scripts/build.sh [fast|release], default fast: no link-time optimisation, for tests and the demo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+[ -d node_modules ] || { echo "error: node_modules is missing; run: make setup" >&2; exit 1; }
 profile=${1:-fast}
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p native dist
@@ -17,12 +18,16 @@ changed_since() {
 # A running binary cannot be overwritten, only replaced.
 install_if_changed() { cmp -s "$1" "$2" || { cp "$1" "$2.new" && mv "$2.new" "$2"; }; }
 
+# The first build takes minutes, and then one wants to see that it goes on; later ones are silent.
+quiet=--quiet
+[ -e native/pandastack ] || quiet=
+
 binaries() {
   local triple; triple=$(rustc -vV | sed -n 's/^host: //p')
   # The agent is linked statically and so has flags of its own; a target folder of its own keeps them from invalidating the rest.
-  RUSTFLAGS="-C target-feature=+crt-static" cargo build --quiet --locked --profile "$profile" -p pandastack-guest \
+  RUSTFLAGS="-C target-feature=+crt-static" cargo build $quiet --locked --profile "$profile" -p pandastack-guest \
     --target "$triple" --target-dir "$target/guest"
-  cargo build --quiet --locked --profile "$profile" -p pandastack-cli
+  cargo build $quiet --locked --profile "$profile" -p pandastack-cli
   install_if_changed "$target/guest/$triple/$profile/pandastack-guest" native/pandastack-guest
   install_if_changed "$target/$profile/pandastack" native/pandastack
 }

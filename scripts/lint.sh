@@ -2,6 +2,7 @@
 # Formatting, lints, licences, types. Every check runs, also after one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+[ -d node_modules ] || { echo "error: node_modules is missing; run: make setup" >&2; exit 1; }
 failed=()
 check() { local name=$1; shift; "$@" || failed+=("$name"); }
 check rustfmt cargo fmt --all --check
