@@ -10,6 +10,7 @@ check clippy cargo clippy --quiet --locked --profile fast --workspace --all-targ
 check biome npx --no-install biome ci --colors=off --error-on-warnings --max-diagnostics=30 .
 check types npx --no-install tsc --noEmit -p tsconfig.json
 check arrows node scripts/check-arrows.mjs
+check "wire types" node scripts/write-wire-types.mjs --check
 if command -v cargo-deny >/dev/null 2>&1; then
   check cargo-deny cargo deny --locked --log-level error check licenses bans sources
 else

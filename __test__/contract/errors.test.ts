@@ -93,9 +93,10 @@ test("calls that change nothing are repeated after a passing refusal, then the r
   expect(server.requests).toHaveLength(6);
 });
 
-test("a refused connection is a NetworkError with its cause", async () => {
+test("a refused connection is a NetworkError with its cause, and names the server", async () => {
   await server.stop();
   const error = await failure();
+  expect(error.message).toContain(`\`${server.url}\``);
   expect(error).toBeInstanceOf(sdk.NetworkError);
   expect(error.message).toContain("cannot be reached");
   expect(error.cause).toBeInstanceOf(Error);

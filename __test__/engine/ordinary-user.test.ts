@@ -1,6 +1,6 @@
 // The engine as an ordinary user, who has no root and gets isolation from a user namespace.
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -22,13 +22,10 @@ const shell = (command: string) =>
     },
   });
 
-/** The rootfs image of the prepared home's newest template. */
+/** The rootfs image of the prepared home's default template. */
 function preparedImage(): string {
-  const templates = join(preparedHome(), "templates");
-  const image = readdirSync(templates)
-    .map((name) => join(templates, name, "rootfs.erofs"))
-    .find((path) => existsSync(path));
-  if (!image) throw new Error(`no template in ${templates}: run make setup`);
+  const image = join(preparedHome(), "templates", "names", "code-interpreter", "rootfs.erofs");
+  if (!existsSync(image)) throw new Error(`no default template in ${preparedHome()}: run make setup`);
   return image;
 }
 
@@ -65,6 +62,17 @@ describe.runIf(isRoot)("an ordinary user", () => {
     expect(shell(`${folder}/pandastack run -c 'print(40 + 2)'`)).toContain("42");
     expect(shell(`${folder}/pandastack sandbox kill ${id}`)).toContain(id);
     expect(JSON.parse(shell(`${folder}/pandastack sandbox list`))).toEqual([]);
+  });
+
+  test("is told the commands that give a template, and which need root", () => {
+    const setup = spawnSync("su", ["-s", "/bin/bash", user, "-c", `${folder}/pandastack engine setup`], {
+      encoding: "utf8",
+      env: { PATH: process.env.PATH, PANDASTACK_HOME: join(folder, "home", "empty"), PANDASTACK_RUNSC: join(folder, "runsc") },
+    });
+    expect(setup.status).toBe(1);
+    expect(setup.stderr).toContain(`sudo env PANDASTACK_HOME=/var/lib/pandastack ${folder}/pandastack engine setup\n`);
+    expect(setup.stderr).toContain("sudo cp /var/lib/pandastack/templates/names/code-interpreter/rootfs.erofs");
+    expect(setup.stderr).toContain(`${folder}/pandastack template import`);
   });
 
   test("is refused where user namespaces are off, and told what to enable", () => {

@@ -47,10 +47,16 @@ test("quickstart ends with the path of a chart", async () => {
   expect(chart.length).toBeGreaterThan(5000);
 });
 
+/** The JavaScript of sections of the README, in the order of their names. */
+function readmeCode(...names: string[]): string {
+  const sections = readFileSync(`${repository}README.md`, "utf8").split(/^## /m);
+  const chosen = names.map((name) => sections.find((text) => text.startsWith(`${name}\n`)) ?? "");
+  return chosen.flatMap((text) => [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, block]) => block)).join("\n");
+}
+
 test("the first sections of the README, put together, are a program", async () => {
-  const readme = readFileSync(`${repository}README.md`, "utf8");
-  const sections = readme.split(/^## /m).filter((text) => /^(A sandbox and its kernel|Commands|Files)\n/.test(text));
-  const code = sections.flatMap((text) => [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, block]) => block)).join("\n");
+  // The section on files ends the sandbox.
+  const code = readmeCode("A sandbox and its kernel", "Commands", "Errors", "Files");
   const folder = mkdtempSync(join(tmpdir(), "pandastack-readme-"));
   try {
     writeFileSync(join(folder, "data.csv"), "a,b\n1,2\n");
@@ -67,11 +73,31 @@ test("the first sections of the README, put together, are a program", async () =
       0,
     ]);
     expect(stdout).toContain("0\n1\n2\n1\n2\n3\n");
+    expect(stdout).toContain("sandbox_timeout");
     expect(readFileSync(join(folder, "notes.txt"), "utf8")).toBe("hello");
     expect(readFileSync(join(folder, "chart.png")).subarray(1, 4).toString()).toBe("PNG");
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test.each([
+  [
+    "A tool for your agent: AI SDK",
+    `import { chooseModel } from "./examples/typescript/ai-sdk/model.mjs"; const model = await chooseModel(), show = console.log;`,
+    "",
+  ],
+  [
+    "A tool for your agent: Mastra",
+    `import { scriptedModel } from "./examples/typescript/mastra/model.mjs"; const model = scriptedModel(), instructions = "Compute.";`,
+    "await (await analyst.stream('Compute.')).consumeStream(); await runCode.close();",
+  ],
+])("the README's example of %s runs", async (section, before, after) => {
+  const { OPENAI_API_KEY: _openai, ANTHROPIC_API_KEY: _anthropic, ...env } = engine.env;
+  const program = `${before}\n${readmeCode(section)}\n${after}\nconsole.log("end");`;
+  const options = { cwd: repository, env, timeout: 120_000 };
+  const { stdout } = await run("node", ["--input-type=module", "-e", program], options);
+  expect(stdout.endsWith("end\n")).toBe(true);
 });
 
 test("a program that never closes its tool ends by itself", async () => {

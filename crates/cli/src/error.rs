@@ -58,8 +58,24 @@ impl From<pandastack_engine::runsc::RunscError> for CliError {
 
 impl From<pandastack_engine::template::TemplateError> for CliError {
     fn from(error: pandastack_engine::template::TemplateError) -> Self {
-        Self::new(error)
+        use pandastack_engine::template::TemplateError;
+        let hint = match &error {
+            TemplateError::NeedsRoot { .. } => Some(build_as_root()),
+            _ => None,
+        };
+        Self { hint, ..Self::new(error) }
     }
+}
+
+/// The commands that give an ordinary user the default template.
+fn build_as_root() -> String {
+    let command = std::env::current_exe().map_or_else(|_| "pandastack".to_owned(), |path| path.display().to_string());
+    format!(
+        "these three commands do it, two of them as root:\n  \
+         sudo env PANDASTACK_HOME=/var/lib/pandastack {command} engine setup\n  \
+         sudo cp /var/lib/pandastack/templates/names/code-interpreter/rootfs.erofs /var/tmp/code-interpreter.erofs\n  \
+         {command} template import /var/tmp/code-interpreter.erofs"
+    )
 }
 
 impl From<pandastack_engine::server::ServeError> for CliError {

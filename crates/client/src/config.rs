@@ -55,7 +55,7 @@ pub struct Config {
     pub endpoint: Endpoint,
     /// The address as the caller knows it, without trailing slashes.
     pub api_url: String,
-    refusal: Option<&'static str>,
+    refusal: Option<String>,
     /// The key, if there is one.
     pub api_key: Option<String>,
     /// Time limit of a call.
@@ -81,6 +81,9 @@ struct ConfigFile {
     #[serde(rename = "apiUrl")]
     api_url_camel: Option<String>,
     api_url: Option<String>,
+    /// Why what it says is not known.
+    #[serde(skip)]
+    problem: Option<String>,
 }
 
 impl Config {
@@ -98,7 +101,7 @@ impl Config {
     /// # Errors
     /// `auth`, and the text names both ways out.
     pub fn check(&self) -> Result<()> {
-        self.refusal.map_or(Ok(()), |text| Err(Error::new(ErrorCode::Auth, text)))
+        self.refusal.as_ref().map_or(Ok(()), |text| Err(Error::new(ErrorCode::Auth, text)))
     }
 
     fn resolve_with(
@@ -111,7 +114,8 @@ impl Config {
         let file = if url.is_some() && key.is_some() { ConfigFile::default() } else { file() };
         let key = key.or_else(|| set(file.token)).or_else(|| set(file.api_key_camel)).or_else(|| set(file.api_key));
         let url = url.or_else(|| set(file.api_url_camel)).or_else(|| set(file.api_url));
-        let refusal = (url.is_none() && key.is_none()).then_some(NO_KEY);
+        let problem = file.problem.map(|problem| format!("; {problem}")).unwrap_or_default();
+        let refusal = (url.is_none() && key.is_none()).then(|| format!("{NO_KEY}{problem}"));
         let api_url = url.unwrap_or_else(|| HOSTED_URL.to_owned()).trim_end_matches('/').to_owned();
         Ok(Self {
             endpoint: Endpoint::parse(&api_url)?,
@@ -183,12 +187,16 @@ fn set(value: Option<String>) -> Option<String> {
 fn config_file() -> ConfigFile {
     let folder = set(std::env::var("XDG_CONFIG_HOME").ok()).map(PathBuf::from);
     let home = std::env::home_dir().map(|home| home.join(".config"));
-    [folder, home]
-        .into_iter()
-        .flatten()
-        .find_map(|folder| std::fs::read(folder.join("pandastack/config.json")).ok())
-        .and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default()
+    let mut files = [folder, home].into_iter().flatten().map(|folder| folder.join("pandastack/config.json"));
+    files.find(|path| path.is_file()).map(|path| read_config(&path)).unwrap_or_default()
+}
+
+fn read_config(path: &Path) -> ConfigFile {
+    let read = std::fs::read(path).and_then(|text| Ok(serde_json::from_slice(&text)?));
+    read.unwrap_or_else(|error| ConfigFile {
+        problem: Some(format!("the configuration file is not readable ({error}): `{}`", path.display())),
+        ..ConfigFile::default()
+    })
 }
 
 #[cfg(test)]
@@ -207,6 +215,20 @@ mod tests {
         let error = config.check().err().unwrap();
         assert_eq!(error.code(), ErrorCode::Auth);
         assert!(error.message().contains("PANDASTACK_API_KEY") && error.message().contains("PANDASTACK_API=local"));
+    }
+
+    #[test]
+    fn a_broken_configuration_file_is_named_where_it_matters() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, r#"{"apiKey": "pds_1",}"#).unwrap();
+        let resolve = |env: &[(&str, &str)]| {
+            let env = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+            Config::resolve_with(ClientOptions::default(), &env, || read_config(&path)).unwrap()
+        };
+        let error = resolve(&[]).check().err().unwrap();
+        assert!(error.message().starts_with(NO_KEY) && error.message().contains("config.json"), "{error}");
+        assert!(resolve(&[("PANDASTACK_API", "local")]).check().is_ok());
     }
 
     #[test]

@@ -78,7 +78,10 @@ impl LocalEngine {
             ));
         };
         if !binary.is_file() {
-            return Err(engine_error(format!("the `pandastack` binary does not exist: `{}`", binary.display())));
+            return Err(engine_error(format!(
+                "the `pandastack` binary does not exist: `{}`; reinstall the package, or set `PANDASTACK_BINARY` to the binary's path",
+                binary.display()
+            )));
         }
         Ok(binary)
     }

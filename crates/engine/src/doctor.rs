@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use pandastack_protocol::sandbox::DEFAULT_TEMPLATE;
 use serde::{Deserialize, Serialize};
 
 use crate::home::Home;
@@ -138,8 +139,7 @@ fn check_runsc(found: Result<runsc::FoundRunsc, runsc::RunscError>) -> Check {
 
 fn check_template(home: &Home, runsc_version: Option<&str>) -> Check {
     const NAME: &str = "template";
-    const DEFAULT: &str = "code-interpreter";
-    let found = template::find(home, DEFAULT).and_then(|template| {
+    let found = template::find(home, DEFAULT_TEMPLATE).and_then(|template| {
         if let Some(version) = runsc_version {
             template.verify_fits(&home.templates().join(&template.id), version)?;
         }
@@ -149,7 +149,11 @@ fn check_template(home: &Home, runsc_version: Option<&str>) -> Check {
     match found {
         Ok(template) => Check::ok(
             NAME,
-            format!("{DEFAULT} ({}, {} MB)", template.id, (template.rootfs_bytes + template.checkpoint_bytes) >> 20),
+            format!(
+                "{DEFAULT_TEMPLATE} ({}, {} MB)",
+                template.id,
+                (template.rootfs_bytes + template.checkpoint_bytes) >> 20
+            ),
         ),
         Err(TemplateError::Unknown(name)) => {
             Check::with(NAME, CheckState::Failed, format!("{name} is not there"), "run `pandastack engine setup`")

@@ -19,6 +19,7 @@ const SOCKET_URL: &str = "http://localhost/v1/";
 pub(crate) struct Transport {
     client: reqwest::Client,
     base: Url,
+    name: String,
     local: Option<LocalEngine>,
 }
 
@@ -28,18 +29,18 @@ impl Transport {
             .user_agent(&config.user_agent)
             .connect_timeout(CONNECT_TIMEOUT)
             .redirect(reqwest::redirect::Policy::limited(5));
-        let (builder, base, local) = match &config.endpoint {
-            Endpoint::Http(url) => (over_tcp(builder, url)?, url.clone(), None),
-            Endpoint::Unix(path) => (over_socket(builder, path)?, socket_url()?, None),
+        let (builder, base, name, local) = match &config.endpoint {
+            Endpoint::Http(url) => (over_tcp(builder, url)?, url.clone(), url.origin().ascii_serialization(), None),
+            Endpoint::Unix(path) => (over_socket(builder, path)?, socket_url()?, socket_name(path), None),
             Endpoint::Local => {
                 let local = LocalEngine::new(config.binary.clone())?;
-                (over_socket(builder, local.socket())?, socket_url()?, Some(local))
+                (over_socket(builder, local.socket())?, socket_url()?, socket_name(local.socket()), Some(local))
             }
         };
         let client = builder
             .build()
             .map_err(|error| Error::new(ErrorCode::Network, "the HTTP client cannot be set up").with_source(error))?;
-        Ok(Self { client, base, local })
+        Ok(Self { client, base, name, local })
     }
 
     /// Address of the server, ending in `/v1/`.
@@ -62,20 +63,21 @@ impl Transport {
     ) -> Result<reqwest::Response> {
         match self.client.execute(build(&self.client, &self.base)?).await {
             Err(error) if error.is_connect() => {
-                let Some(local) = &self.local else { return Err(unreachable(error)) };
+                let Some(local) = &self.local else { return Err(self.unreachable(error)) };
                 local.start().await?;
-                self.client.execute(build(&self.client, &self.base)?).await.map_err(unreachable)
+                self.client.execute(build(&self.client, &self.base)?).await.map_err(|error| self.unreachable(error))
             }
-            other => other.map_err(unreachable),
+            other => other.map_err(|error| self.unreachable(error)),
         }
     }
-}
 
-fn unreachable(error: reqwest::Error) -> Error {
-    let what = if error.is_connect() { "the server cannot be reached" } else { "the connection to the server failed" };
-    let error = error.without_url();
-    let cause = root_cause(&error);
-    Error::new(ErrorCode::Network, format!("{what}: {cause}")).with_source(error)
+    fn unreachable(&self, error: reqwest::Error) -> Error {
+        let what =
+            if error.is_connect() { "the server cannot be reached" } else { "the connection to the server failed" };
+        let error = error.without_url();
+        let cause = root_cause(&error);
+        Error::new(ErrorCode::Network, format!("{what}: `{}`: {cause}", self.name)).with_source(error)
+    }
 }
 
 fn root_cause(error: &dyn std::error::Error) -> String {
@@ -84,6 +86,10 @@ fn root_cause(error: &dyn std::error::Error) -> String {
         cause = next;
     }
     cause.to_string()
+}
+
+fn socket_name(path: &Path) -> String {
+    format!("unix:{}", path.display())
 }
 
 fn socket_url() -> Result<Url> {

@@ -21,6 +21,7 @@ const KEPT_LOG: u64 = 8 << 20;
 
 pub(super) struct Spawned {
     child: Child,
+    binary: PathBuf,
     log: PathBuf,
     from: u64,
 }
@@ -47,7 +48,7 @@ impl Spawned {
             .process_group(0)
             .spawn()
             .map_err(failed)?;
-        Ok(Self { child, log, from })
+        Ok(Self { child, binary: binary.to_owned(), log, from })
     }
 
     /// Lets the engine go. Should it end before this process, it must not stay behind as a zombie; a thread waits for it, because a
@@ -59,7 +60,12 @@ impl Spawned {
     /// Why the engine ended, if it has.
     pub(super) fn failure(&mut self) -> Option<Error> {
         let status = self.child.try_wait().ok().flatten()?;
-        Some(engine_error(format!("the local engine ended as it started ({status}): {}", self.said())))
+        // The log speaks of the command by its name, and who installed the package does not have it in the PATH.
+        let command = self.binary.display();
+        Some(engine_error(format!(
+            "the local engine ended as it started ({status}): {}\n`pandastack` is here: `{command}`",
+            self.said()
+        )))
     }
 
     pub(super) fn too_slow(&mut self, limit: Duration) -> Error {

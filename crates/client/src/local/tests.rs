@@ -36,6 +36,8 @@ async fn an_engine_that_fails_tells_why() {
     let error = engine.start().await.err().unwrap();
     assert_eq!(error.code(), ErrorCode::Engine);
     assert!(error.message().contains("run `pandastack engine setup`") && !error.message().contains("old"), "{error}");
+    let binary = engine.binary.unwrap();
+    assert!(error.message().contains(&*binary.to_string_lossy()), "{error}");
 }
 
 #[tokio::test]
@@ -43,7 +45,8 @@ async fn a_missing_binary_is_named() {
     let home = tempfile::tempdir().unwrap();
     let mut engine = engine(home.path(), "");
     engine.binary = Some(home.path().join("gone"));
-    assert!(engine.start().await.err().unwrap().message().contains("gone"));
+    let error = engine.start().await.err().unwrap();
+    assert!(error.message().contains("gone") && error.message().contains("PANDASTACK_BINARY"), "{error}");
     engine.binary = None;
     assert!(engine.start().await.err().unwrap().message().contains("PANDASTACK_BINARY"));
 }

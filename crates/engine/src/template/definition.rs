@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use pandastack_protocol::sandbox::{DEFAULT_TEMPLATE, DEFAULT_TEMPLATE_ALIAS};
+
 use super::hash::hash_fields;
 
 /// Grows when the same definition gives another base than before.
 const BUILDER_VERSION: &str = "1";
 
-/// The default template.
-const CODE_INTERPRETER: &str = "code-interpreter";
-
 /// Other names of templates: the 0.9.0 SDK asks for `ubuntu-24.04` unless told otherwise.
-const ALIASES: [(&str, &str); 1] = [("ubuntu-24.04", CODE_INTERPRETER)];
+const ALIASES: [(&str, &str); 1] = [(DEFAULT_TEMPLATE_ALIAS, DEFAULT_TEMPLATE)];
 
 /// The name behind an alias, or the name itself.
 pub fn resolve_name(name: &str) -> &str {
@@ -41,7 +40,7 @@ impl Definition {
     /// `code-interpreter`: Python with numpy, pandas, matplotlib and plotly, git, curl and a C compiler.
     pub fn code_interpreter() -> Self {
         Self {
-            name: CODE_INTERPRETER.to_owned(),
+            name: DEFAULT_TEMPLATE.to_owned(),
             suite: "bookworm",
             debian_packages: lines(include_str!("../../../../templates/code-interpreter/debian-packages.txt"))
                 .map(str::to_owned)

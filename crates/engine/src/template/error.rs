@@ -36,7 +36,7 @@ pub enum TemplateError {
     },
     /// The build needs root.
     #[error(
-        "building a template needs root for: {commands}; run `pandastack engine setup` as root, then here `pandastack template import PATH` with a copy of its rootfs.erofs"
+        "building a template needs root for: {commands}; build it as root, then `pandastack template import` its image"
     )]
     NeedsRoot {
         /// The commands.

@@ -22,9 +22,9 @@ pub(crate) async fn setup() -> Result<ExitCode> {
 
 async fn find_or_install(home: &Home) -> Result<FoundRunsc> {
     match runsc::find(home).await {
-        Err(error @ RunscError::NotFound { .. }) => {
-            output::say(&error.to_string());
+        Err(RunscError::NotFound { rejected }) => {
             let say = |step: &str| output::say(&format!("runsc: {step}"));
+            rejected.iter().for_each(|reason| say(&format!("not usable: {reason}")));
             Ok(runsc::install(home, &InstallOptions::default(), &say).await?)
         }
         found => Ok(found?),
