@@ -115,7 +115,7 @@ impl Inner {
         let Some(row) = self.store.sandbox(id).await? else { return Err(EngineError::sandbox_not_found(id)) };
         let reason = row.reason.unwrap_or_default();
         match row.status {
-            RowStatus::Failed => Err(EngineError::SandboxGone { id: id.to_owned(), reason }),
+            RowStatus::Failed | RowStatus::Ending => Err(EngineError::SandboxGone { id: id.to_owned(), reason }),
             RowStatus::Deleted => Err(EngineError::NotFound(format!("sandbox not found: {id} ({reason})"))),
             RowStatus::Creating => Err(EngineError::Conflict(format!("sandbox is still being made: {id}"))),
             RowStatus::Running | RowStatus::Ready => Err(EngineError::sandbox_not_found(id)),

@@ -34,7 +34,7 @@ impl Inner {
     async fn adopt_or_remove(self: &Arc<Self>, row: SandboxRow) {
         let id = row.id.clone();
         match row.status {
-            RowStatus::Ready | RowStatus::Creating => self.forget(&id).await,
+            RowStatus::Ready | RowStatus::Creating | RowStatus::Ending => self.forget(&id).await,
             RowStatus::Failed | RowStatus::Deleted => {}
             RowStatus::Running => match self.adopt(row).await {
                 Ok(()) => tracing::info!(sandbox_id = id, "sandbox found running"),

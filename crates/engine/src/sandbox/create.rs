@@ -43,11 +43,11 @@ impl Inner {
         let began = Instant::now();
         let plan = Plan::of(request, self).await?;
         host::check_room()?;
-        let (caller, answer) = oneshot::channel();
+        let (mut caller, answer) = oneshot::channel();
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
             engine.creating.fetch_add(1, Ordering::Relaxed);
-            let made = engine.make_sandbox(&plan, began).await;
+            let made = engine.make_sandbox(&plan, began, caller.closed()).await;
             engine.creating.fetch_sub(1, Ordering::Relaxed);
             // If nobody waits any more, the sandbox is dropped unclaimed.
             let _ = caller.send(made.map(|sandbox| Unclaimed { engine: Arc::clone(&engine), sandbox: Some(sandbox) }));
@@ -59,13 +59,18 @@ impl Inner {
         Ok(sandbox.info())
     }
 
-    async fn make_sandbox(self: &Arc<Self>, plan: &Plan, began: Instant) -> Result<Arc<Sandbox>, EngineError> {
+    async fn make_sandbox(
+        self: &Arc<Self>,
+        plan: &Plan,
+        began: Instant,
+        abandoned: impl Future<Output = ()>,
+    ) -> Result<Arc<Sandbox>, EngineError> {
         let (ready, boot_mode) = match self.take_ready(&plan.template).await {
             Some(ready) => (ready, "warm"),
             None => {
                 let id = Uuid::new_v4().to_string();
                 self.store.put_sandbox(plan.row(&id)).await?;
-                (self.restore_sandbox(&id, &plan.template).await?, "snapshot")
+                (self.restore_sandbox(&id, &plan.template, abandoned).await?, "snapshot")
             }
         };
         let row = SandboxRow {

@@ -23,6 +23,10 @@ impl Inner {
     /// Ends a running sandbox without a trace. False if there is none.
     pub(super) async fn remove_sandbox(self: &Arc<Self>, id: &str, reason: &str) -> bool {
         let Some(sandbox) = self.take(id, reason) else { return false };
+        // An engine that is killed from here on must not find a failed sandbox, or the sandbox itself, when it comes back.
+        if let Err(error) = self.store.end_sandbox(id, RowStatus::Ending, reason).await {
+            tracing::error!(sandbox_id = id, %error, "could not write down that a sandbox is being removed");
+        }
         self.destroy(&sandbox, id).await;
         if let Err(error) = self.store.remove_sandbox(id).await {
             tracing::error!(sandbox_id = id, %error, "could not remove the row of a sandbox");

@@ -144,7 +144,7 @@ impl Inner {
             }
             let id = Uuid::new_v4().to_string();
             self.store.put_sandbox(row(&id, template)).await?;
-            let sandbox = self.restore_sandbox(&id, template).await?;
+            let sandbox = self.restore_sandbox(&id, template, std::future::pending()).await?;
             self.ready_pool.ready().push(sandbox);
             self.ready_pool.changed.notify_waiters();
         }

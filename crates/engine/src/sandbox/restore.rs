@@ -35,11 +35,22 @@ impl Inner {
         GuestStdio::of(&self.sandbox_folder(id))
     }
 
-    /// Restores the template under the new id, whose row must have been written. If that fails, container and row are removed.
-    pub(super) async fn restore_sandbox(&self, id: &str, template: &Template) -> Result<ReadySandbox, EngineError> {
-        let restored = match self.starting.acquire().await {
+    /// Restores the template under the new id, whose row must have been written. If that fails, or if it is `abandoned` before its turn
+    /// has come, container and row are removed.
+    pub(super) async fn restore_sandbox(
+        &self,
+        id: &str,
+        template: &Template,
+        abandoned: impl Future<Output = ()>,
+    ) -> Result<ReadySandbox, EngineError> {
+        let turn = tokio::select! {
+            biased;
+            () = abandoned => Err("nobody waits for the sandbox any more"),
+            permit = self.starting.acquire() => permit.map_err(|_| "the engine is closed"),
+        };
+        let restored = match turn {
             Ok(_permit) => self.restore(id, template).await,
-            Err(_) => Err(EngineError::Internal("the engine is closed".to_owned())),
+            Err(reason) => Err(EngineError::Internal(reason.to_owned())),
         };
         if restored.is_err() {
             self.forget(id).await;

@@ -21,6 +21,8 @@ pub enum RowStatus {
     Creating,
     /// Takes requests.
     Running,
+    /// Being removed for good, for a caller.
+    Ending,
     /// Ended by a failure.
     Failed,
     /// Ended by the engine, for example for idling. Not shown.
@@ -28,13 +30,14 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    const ALL: [Self; 5] = [Self::Ready, Self::Creating, Self::Running, Self::Failed, Self::Deleted];
+    const ALL: [Self; 6] = [Self::Ready, Self::Creating, Self::Running, Self::Ending, Self::Failed, Self::Deleted];
 
     fn name(self) -> &'static str {
         match self {
             Self::Ready => "ready",
             Self::Creating => "creating",
             Self::Running => "running",
+            Self::Ending => "ending",
             Self::Failed => "failed",
             Self::Deleted => "deleted",
         }
@@ -44,6 +47,7 @@ impl RowStatus {
         match self {
             Self::Ready | Self::Creating => SandboxStatus::Creating,
             Self::Running => SandboxStatus::Running,
+            Self::Ending => SandboxStatus::Stopping,
             Self::Failed => SandboxStatus::Failed,
             Self::Deleted => SandboxStatus::Deleted,
         }

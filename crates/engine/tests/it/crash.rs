@@ -51,6 +51,26 @@ fn sandboxes_survive_a_killed_engine() {
     });
 }
 
+#[test]
+fn a_deletion_that_a_killed_engine_had_begun_is_completed() {
+    with_home(|home| async {
+        let engine = home.open().await;
+        let made = create(&engine).await;
+        engine.shutdown(false).await.unwrap();
+        drop(engine);
+        let database = rusqlite::Connection::open(home.home().root().join("engine.db")).unwrap();
+        let changed = database.execute("UPDATE sandboxes SET status = 'ending' WHERE id = ?1", [&made.id]).unwrap();
+        drop(database);
+        assert_eq!(changed, 1);
+
+        let engine = home.open().await;
+        assert_eq!(engine.list_sandboxes().await.unwrap(), []);
+        assert_eq!(engine.sandbox_info(&made.id).await.unwrap_err().status(), 404);
+        engine.shutdown(true).await.unwrap();
+        assert_eq!(home.leftovers(), Vec::<String>::new());
+    });
+}
+
 fn start_victim(home: &TestHome) -> Child {
     let mut victim = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::victim", "--nocapture"])

@@ -1,5 +1,6 @@
 //! The life of a sandbox.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use pandastack_engine::engine::{Engine, EngineConfig};
@@ -74,6 +75,31 @@ fn an_aborted_creation_leaves_nothing() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         assert_eq!(engine.list_sandboxes().await.unwrap(), []);
+        engine.shutdown(true).await.unwrap();
+        assert_eq!(home.leftovers(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn creations_that_were_aborted_before_their_turn_cost_nothing() {
+    with_home(|home| async {
+        let engine = Engine::open(EngineConfig { ready_sandboxes: 0, ..home.config() }).await.unwrap();
+        let creations: Vec<_> = (0..30)
+            .map(|_| {
+                let engine = engine.clone();
+                tokio::spawn(async move { create(&engine).await })
+            })
+            .collect();
+        while engine.status().await.unwrap().creating < 30 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        creations.iter().for_each(tokio::task::JoinHandle::abort);
+        let mut begun = HashSet::new();
+        while engine.status().await.unwrap().creating > 0 {
+            begun.extend(std::fs::read_dir(home.home().sandboxes()).unwrap().map(|entry| entry.unwrap().file_name()));
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        assert!(begun.len() < 15, "{} sandboxes were made for nobody", begun.len());
         engine.shutdown(true).await.unwrap();
         assert_eq!(home.leftovers(), Vec::<String>::new());
     });
