@@ -16,6 +16,11 @@ pub(crate) use spawner::{Child, Spawner};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+/// Open files that the agent may have, and the most that any limit of a command or kernel can be. The limit that a sandbox is started with is
+/// the host's, and a kernel could not be given more than it has inherited: gVisor asks whether the limited process may raise it, not the
+/// limiting one.
+const OPEN_FILES: u64 = 1 << 20;
+
 /// Makes the agent untraceable, keeps children from inheriting capabilities around the bounding set, and lifts the agent's own limit of open
 /// files: each command and each kernel needs some.
 ///
@@ -23,7 +28,8 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 /// What the system said.
 pub(crate) fn harden() -> nix::Result<()> {
     nix::sys::prctl::set_dumpable(false)?;
-    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let (_, inherited) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let most = inherited.max(OPEN_FILES);
     setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
     capability::clear_inheritable()
 }

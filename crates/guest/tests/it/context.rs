@@ -218,6 +218,18 @@ async fn environment_and_limits_reach_the_kernel() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_kernel_may_have_more_open_files_than_the_host_allows() {
+    let mut agent = Agent::start();
+    let limits = Limits { open_files: 65_536, ..Limits::default() };
+    let look = "import resource\nresource.getrlimit(resource.RLIMIT_NOFILE)[1] >= 65536";
+    for limits in [Limits::default(), limits] {
+        let engine = agent.hello(Hello { limits, ..Hello::default() }).await;
+        let context = engine.create_context(&CreateContext { fresh: true, ..python() }).await.id;
+        assert_eq!(engine.cell(&context, look).await.text(), "True", "{limits:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_inherited_context_is_handed_over_once() {
     let (mut agent, engine) = Agent::greeted().await;
     let context = engine.python().await;
