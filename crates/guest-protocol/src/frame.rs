@@ -5,8 +5,8 @@
 
 use thiserror::Error;
 
-/// Longest payload of a frame, in bytes. Results (a big chart, a big table) are the long ones.
-pub const MAX_PAYLOAD: usize = 256 << 20;
+/// Longest payload of a frame, in bytes. Results (a big chart, a big table) are the long ones; who reads one holds it several times over.
+pub const MAX_PAYLOAD: usize = 64 << 20;
 
 /// Length of kind and length prefix, in bytes.
 pub const HEADER: usize = 5;

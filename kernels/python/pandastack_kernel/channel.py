@@ -5,7 +5,10 @@ import socket
 import struct
 import threading
 
+# Of a message that is received: code with every character escaped.
 MAX_MESSAGE_BYTES = 256 * 1024 * 1024
+# Of a message that is sent: the agent takes no longer one.
+MAX_SENT_BYTES = 63 * 1024 * 1024
 _HEADER = struct.Struct("<I")
 _DESCRIPTOR = struct.Struct("@i")
 _READ_BYTES = 1 << 20

@@ -19,26 +19,19 @@ class ResultPublisher(DisplayPublisher):
 
     def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **kwargs):
         """Sends one displayed object with all its MIME types."""
-        strings = _strings_or_notice(data)
-        if strings is None:
-            return
-        if self.outbox is None:
-            print(strings.get("text/plain", ""))
-            return
-        self.outbox.result(strings, self.is_main, (transient or {}).get("display_id"), update)
+        try:
+            strings = to_strings(data)
+            if self.outbox is None:
+                print(strings.get("text/plain", ""))
+            else:
+                self.outbox.result(strings, self.is_main, (transient or {}).get("display_id"), update)
+        except ResultTooLarge as error:
+            print(error, file=sys.stderr)
 
     def clear_output(self, wait=False):
         """Asks to forget what this cell has shown; with `wait`, when the next result comes."""
         if self.outbox is not None:
             self.outbox.clear_output(wait)
-
-
-def _strings_or_notice(data):
-    try:
-        return to_strings(data)
-    except ResultTooLarge as error:
-        print(error, file=sys.stderr)
-        return None
 
 
 class ValueHook(DisplayHook):

@@ -4,8 +4,8 @@ import base64
 import json
 import math
 
-# What is left of the message limit for everything around the data.
-MAX_DATA_BYTES = 192 * 1024 * 1024
+# What a result may have as UTF-8, before the escapes of JSON.
+MAX_DATA_BYTES = 48 * 1024 * 1024
 _MAX_DEPTH = 200
 
 
@@ -16,10 +16,14 @@ class ResultTooLarge(Exception):
 def to_strings(data: dict) -> dict[str, str]:
     """Every value as a string: text as it is, bytes in base64 (SVG as text), anything else as JSON text."""
     strings = {str(mime): _to_string(str(mime), value) for mime, value in data.items() if value is not None}
-    size = sum(len(value) for value in strings.values())
+    size = sum(_size(value) for value in strings.values())
     if size > MAX_DATA_BYTES:
         raise ResultTooLarge(f"result of {size} bytes was left out: at most {MAX_DATA_BYTES} can be shown")
     return strings
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def _to_string(mime: str, value) -> str:

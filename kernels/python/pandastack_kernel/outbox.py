@@ -3,8 +3,9 @@
 import os
 import threading
 
-from .channel import MAX_MESSAGE_BYTES, Channel, frame
+from .channel import MAX_SENT_BYTES, Channel, frame
 from .interrupts import Interrupts
+from .mime import ResultTooLarge
 from .streams import Streams
 
 
@@ -30,8 +31,8 @@ class Outbox:
         message = {"type": "result", "id": self._cell_id, "data": data, "is_main": is_main, "update": bool(update)}
         if display_id is not None:
             message["display_id"] = str(display_id)
-        self.has_main |= is_main
         self.add(message)
+        self.has_main |= is_main
         if not is_main and not self.is_ending:
             self.flush()
 
@@ -43,8 +44,8 @@ class Outbox:
     def add(self, message: dict) -> None:
         """Keeps a message for the next `flush`."""
         encoded = frame(message)
-        if len(encoded) > MAX_MESSAGE_BYTES:
-            raise ValueError(f"message is too long: {len(encoded)} bytes")
+        if len(encoded) > MAX_SENT_BYTES:
+            raise ResultTooLarge(f"result of {len(encoded)} bytes was left out: at most {MAX_SENT_BYTES} can be sent")
         with self._interrupts.held(), self._lock:
             self._waiting.append(encoded)
 

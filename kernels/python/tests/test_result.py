@@ -75,6 +75,11 @@ def test_result_that_is_too_large_is_named_not_lost(kernel):
     execution = kernel.run("from IPython.display import HTML\nHTML('x' * 300_000_000)")
     assert execution.status == "ok" and execution.results == []
     assert "result of 3000000" in execution.stderr and "left out" in execution.stderr
+    execution = kernel.run("HTML('\N{GRINNING FACE}' * 20_000_000)")
+    assert execution.results == [] and "result of 80000" in execution.stderr
+    execution = kernel.run("display(HTML('\\x01' * 20_000_000)); 'went on'")
+    assert execution.text == "'went on'" and len(execution.results) == 1 and "result of 120000" in execution.stderr
+    assert len(kernel.run("HTML('x' * 48_000_000)").results[0]["data"]["text/html"]) == 48_000_000
     assert kernel.run("1").text == "1"
 
 

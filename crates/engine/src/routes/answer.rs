@@ -10,7 +10,7 @@ use super::limits::show_seconds;
 use super::output::{Frames, KeptOutput};
 
 /// Most bytes of results in one answer; later ones are dropped and `truncated` set.
-const MAX_RESULTS: usize = 256 << 20;
+const MAX_RESULTS: usize = 64 << 20;
 
 /// Runs a cell to its end.
 ///
@@ -54,6 +54,13 @@ struct Shown {
     display_id: Option<String>,
 }
 
+impl Shown {
+    /// In bytes; one without content costs something too.
+    fn size(&self) -> usize {
+        self.data.iter().map(|(mime, content)| 64 + mime.len() + content.len()).sum::<usize>() + 64
+    }
+}
+
 impl Collector {
     fn new(max_output_bytes: Option<u64>) -> Self {
         Self {
@@ -91,20 +98,30 @@ impl Collector {
         if self.clear_pending {
             self.clear();
         }
-        let bytes: usize = shown.data.iter().map(|(mime, content)| mime.len() + content.len()).sum();
-        if self.result_bytes + bytes > MAX_RESULTS {
-            self.results_dropped = true;
-            return;
-        }
-        self.result_bytes += bytes;
         if !update {
-            self.results.push(shown);
+            if self.has_room(0, shown.size()) {
+                self.results.push(shown);
+            }
             return;
         }
         // What was displayed by an earlier cell is not part of this answer, and so cannot be changed in it.
-        for earlier in self.results.iter_mut().filter(|earlier| earlier.display_id == shown.display_id) {
-            earlier.data = shown.data.clone();
+        for index in 0..self.results.len() {
+            let earlier = &self.results[index];
+            if earlier.display_id == shown.display_id && self.has_room(earlier.size(), shown.size()) {
+                self.results[index].data = shown.data.clone();
+            }
         }
+    }
+
+    /// Counts `added` bytes that take the place of `removed` ones, if that many may be kept.
+    fn has_room(&mut self, removed: usize, added: usize) -> bool {
+        let bytes = self.result_bytes - removed + added;
+        if bytes > MAX_RESULTS {
+            self.results_dropped = true;
+            return false;
+        }
+        self.result_bytes = bytes;
+        true
     }
 
     fn finish(self, last: ExecutionEvent, timeout_ms: Option<u64>) -> Result<ExecutionAnswer, ApiError> {

@@ -5,16 +5,29 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 use pandastack_guest_protocol::context::{ClearFrame, ErrorFrame, ResultFrame};
+use pandastack_guest_protocol::frame;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio_util::codec::LengthDelimitedCodec;
 
-/// Longest message, in bytes. User code can write to these sockets, so it holds for what comes from them above all.
-const MAX_MESSAGE: usize = 256 << 20;
+/// Longest message of a kernel, in bytes: a result must fit a frame. User code can write to these sockets.
+const MAX_MESSAGE: usize = frame::MAX_PAYLOAD - (1 << 20);
 
-/// The framing: a 4-byte little-endian length before each message.
+/// Longest message to a kernel, in bytes: code with every character escaped.
+const MAX_ORDER: usize = 256 << 20;
+
+/// The framing of what kernels say: a 4-byte little-endian length before each message.
 pub(super) fn codec() -> LengthDelimitedCodec {
-    LengthDelimitedCodec::builder().little_endian().length_field_length(4).max_frame_length(MAX_MESSAGE).new_codec()
+    framing(MAX_MESSAGE)
+}
+
+/// The framing of what kernels are told.
+pub(super) fn order_codec() -> LengthDelimitedCodec {
+    framing(MAX_ORDER)
+}
+
+fn framing(max_length: usize) -> LengthDelimitedCodec {
+    LengthDelimitedCodec::builder().little_endian().length_field_length(4).max_frame_length(max_length).new_codec()
 }
 
 /// Encodes a message without its length.
@@ -108,6 +121,10 @@ pub(super) enum ZygoteMessage {
     Forked {
         id: String,
         pid: i32,
+    },
+    ForkFailed {
+        id: String,
+        message: String,
     },
     Exited {
         id: String,

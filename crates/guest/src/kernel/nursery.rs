@@ -275,6 +275,11 @@ impl Life {
     fn take(&mut self, message: ZygoteMessage) {
         match message {
             ZygoteMessage::Forked { id, pid } => self.forked(&id, pid),
+            ZygoteMessage::ForkFailed { id, message } => {
+                if self.births.remove(&id).is_some() {
+                    let _ = self.announce.send(Err(io::Error::other(message)));
+                }
+            }
             ZygoteMessage::Exited { id, exit_code } => {
                 if let Some(birth) = self.births.remove(&id) {
                     birth.ended.send_replace(Some(exit_code));

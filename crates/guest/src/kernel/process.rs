@@ -15,7 +15,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 
-use super::message::{Configure, Message, codec, encode};
+use super::message::{Configure, Message, codec, encode, order_codec};
 use crate::identity::Environment;
 use crate::output::Pipe;
 use crate::process::{Namespace, kill_session};
@@ -63,7 +63,7 @@ impl Ends {
 impl Kernel {
     pub(super) fn new(pid: i32, namespace: Arc<Namespace>, ends: Ends, ended: watch::Receiver<Option<i32>>) -> Self {
         let (read, write) = ends.control.into_split();
-        let (messages, orders) = (FramedRead::new(read, codec()), FramedWrite::new(write, codec()));
+        let (messages, orders) = (FramedRead::new(read, codec()), FramedWrite::new(write, order_codec()));
         Self { pid, namespace, orders, messages, stdout: ends.stdout, stderr: ends.stderr, ended }
     }
 

@@ -8,7 +8,7 @@ use pandastack_guest_protocol::frame::Kind;
 use pandastack_guest_protocol::hello::{Hello, Limits};
 use pandastack_guest_protocol::route::{self, CONTEXTS};
 
-use crate::harness::{Agent, env, until};
+use crate::harness::{Agent, env, read_all, until};
 
 fn python() -> CreateContext {
     CreateContext { language: "python".into(), ..CreateContext::default() }
@@ -258,6 +258,28 @@ async fn a_zygote_that_ends_is_replaced_and_contexts_live_on() {
     let other = engine.python().await;
     assert_eq!(engine.cell(&other, "2").await.text(), "2");
     assert_eq!(engine.cell(&context, "x").await.text(), "1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_that_fails_is_told_at_once() {
+    let (_agent, engine) = Agent::greeted().await;
+    let context = engine.python().await;
+    engine.cell(&context, "import os, signal; os.kill(os.getppid(), signal.SIGUSR1)").await;
+    let body = serde_json::to_vec(&python()).unwrap();
+    // One kernel may stand by.
+    let mut refusal = None;
+    for _ in 0..3 {
+        let response = engine.request(Method::POST, CONTEXTS, body.clone()).await;
+        if response.status() != 201 {
+            refusal = Some(response);
+            break;
+        }
+    }
+    let refusal = String::from_utf8_lossy(&read_all(refusal.unwrap()).await).into_owned();
+    assert!(refusal.contains("a Python kernel did not start") && refusal.contains("no more processes"), "{refusal}");
+    engine.cell(&context, "os.kill(os.getppid(), signal.SIGUSR2)").await;
+    let other = engine.python().await;
+    assert_eq!(engine.cell(&other, "2").await.text(), "2");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,3 +92,14 @@ async fn output_is_cut_to_what_was_asked_for() {
     let answer = run_to_end(Scripted::new(frames), None, Some(10)).await.unwrap();
     assert_eq!((answer.stdout.as_str(), answer.truncated), ("xxxxx\n[… 990 bytes left out …]\nxxxxx", true));
 }
+
+#[tokio::test]
+async fn many_displays_that_one_update_makes_large_are_bounded() {
+    let (small, large) = (text("", "a", false), text(&"x".repeat(16 << 20), "a", true));
+    let mut frames = vec![(Kind::Result, small.as_str()); 100];
+    frames.extend([(Kind::Result, large.as_str()), (Kind::Result, large.as_str()), (Kind::End, END)]);
+    let answer = run(&frames).await.unwrap();
+    let results = answer["results"].as_array().unwrap();
+    let bytes: usize = results.iter().map(|result| result["text/plain"].as_str().unwrap().len()).sum();
+    assert_eq!((results.len(), bytes, &answer["truncated"]), (100, 3 * (16 << 20), &json!(true)));
+}

@@ -101,6 +101,14 @@ def main(control):
             code = os.waitstatus_to_exitcode(status)
             send(control, {"type": "exited", "id": kernels.pop(pid, "?"), "pid": pid, "exit_code": code})
 
+    fails = False
+
+    def set_fails(number, _frame):
+        nonlocal fails
+        fails = number == signal.SIGUSR1
+
+    signal.signal(signal.SIGUSR1, set_fails)
+    signal.signal(signal.SIGUSR2, set_fails)
     send(control, {"type": "ready", "python": "3"})
     control.settimeout(0.05)
     while True:
@@ -112,6 +120,11 @@ def main(control):
         if not data:
             os._exit(0)
         order = json.loads(data[4:])
+        if fails:
+            for fd in fds:
+                os.close(fd)
+            send(control, {"type": "fork_failed", "id": order["id"], "message": "no more processes"})
+            continue
         pid = os.fork()
         if pid == 0:
             control.close()
