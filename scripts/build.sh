@@ -29,7 +29,11 @@ binaries() {
     --target "$triple" --target-dir "$target/guest"
   cargo build $quiet --locked --profile "$profile" -p pandastack-cli
   install_if_changed "$target/guest/$triple/$profile/pandastack-guest" native/pandastack-guest
-  install_if_changed "$target/$profile/pandastack" native/pandastack
+  if ! cmp -s "$target/$profile/pandastack" native/pandastack; then
+    install_if_changed "$target/$profile/pandastack" native/pandastack
+    # An engine of the build before would go on serving; the next one takes over its sandboxes.
+    native/pandastack engine stop >/dev/null 2>&1 || true
+  fi
 }
 
 addon() {
