@@ -31,7 +31,11 @@ impl CliError {
 
 impl From<pandastack_client::Error> for CliError {
     fn from(error: pandastack_client::Error) -> Self {
-        let causes: String = error.causes().iter().map(|cause| format!(": {cause}")).collect();
+        let causes = error.causes();
+        // A message may end with its innermost cause; what lies between adds nothing then.
+        let told = causes.last().is_some_and(|cause| error.message().ends_with(cause.as_str()));
+        let causes: String =
+            if told { String::new() } else { causes.iter().map(|cause| format!(": {cause}")).collect() };
         let hint = match error.code() {
             ErrorCode::Auth if error.status().is_some() => {
                 Some("make a key with `pandastack token create` and set PANDASTACK_API_KEY")

@@ -23,6 +23,15 @@ fn without_a_server_and_a_key_both_ways_out_are_named() {
 }
 
 #[test]
+fn a_server_that_does_not_answer_is_named_with_one_cause() {
+    let outcome = Context::new().run(&["sandbox", "list", "--api", "unix:/no/such.sock"]);
+    let cause = "No such file or directory (os error 2)";
+    let error =
+        format!("error: the server cannot be reached: `unix:/no/such.sock`: {cause}\nhint: check PANDASTACK_API");
+    assert!(outcome.stderr.starts_with(&error), "{}", outcome.stderr);
+}
+
+#[test]
 fn an_engine_that_does_not_run_is_an_answer() {
     let context = Context::new();
     let status = context.run(&["engine", "status"]);
