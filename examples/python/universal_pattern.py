@@ -31,7 +31,8 @@ def main() -> None:
         "plt.hist(samples)",
         "import matplotlib.pyplot as plt\nplt.hist(samples, bins=30)\nplt.show()",
     ):
-        print(f">>> {code}\n{run_python(code)}\n")
+        print(f">>> {code}")
+        print(f"{run_python(code)}\n")
 
 
 try:
