@@ -8,6 +8,9 @@ const MIN_FREE_MEMORY: u64 = 256 << 20;
 /// Memory that must be free before a sandbox is made that nobody has asked for, in bytes.
 const MIN_FREE_MEMORY_FOR_SPARES: u64 = 2 << 30;
 
+/// Least address space of a process, in bytes.
+const MIN_PROCESS_MEMORY: u64 = 4 << 30;
+
 /// Seconds after which a refused caller may try again.
 const RETRY_AFTER: u32 = 5;
 
@@ -32,6 +35,12 @@ pub(super) fn memory_mb() -> u32 {
     memory_kib("MemTotal:").map_or(0, |kib| u32::try_from(kib >> 10).unwrap_or(u32::MAX))
 }
 
+/// Address space that one process of a sandbox may have, in bytes: half of the host's memory, so that a single allocation ends in an error
+/// of its program and not in the host's want of memory. Not less than what programs reserve without using it.
+pub(super) fn process_memory_bytes() -> u64 {
+    memory_kib("MemTotal:").map_or(0, |kib| (kib << 9).max(MIN_PROCESS_MEMORY))
+}
+
 /// The host's processors.
 pub(super) fn cpus() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
@@ -50,6 +59,7 @@ mod tests {
     #[test]
     fn the_host_is_read() {
         assert!(memory_mb() > 64);
+        assert!(process_memory_bytes() >= MIN_PROCESS_MEMORY);
         assert!(memory_kib("MemAvailable:").is_some());
     }
 }

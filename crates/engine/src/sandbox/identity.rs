@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::host;
 use pandastack_guest_protocol::hello::{Hello, Limits};
 use pandastack_guest_protocol::route::EGRESS_LISTENER;
 
@@ -24,7 +25,11 @@ pub(super) fn hello(sandbox_id: &str, template_env: &BTreeMap<String, String>, i
         sandbox_id: sandbox_id.to_owned(),
         env,
         reseed: is_copy,
-        limits: Limits { memory_bytes: 0, processes: MAX_PROCESSES, open_files: MAX_OPEN_FILES },
+        limits: Limits {
+            memory_bytes: host::process_memory_bytes(),
+            processes: MAX_PROCESSES,
+            open_files: MAX_OPEN_FILES,
+        },
     }
 }
 

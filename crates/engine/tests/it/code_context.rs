@@ -2,7 +2,7 @@
 
 use pandastack_guest_protocol::context::{CreateContext, EndStatus};
 
-use crate::home::{cell, create, with_home};
+use crate::home::{cell, create, shell, with_home};
 
 #[test]
 fn a_context_keeps_its_variables() {
@@ -43,6 +43,26 @@ fn two_sandboxes_of_one_template_draw_different_random_numbers() {
             drawn.push(output.stdout);
         }
         assert_ne!(drawn[0], drawn[1]);
+        engine.shutdown(true).await.unwrap();
+    });
+}
+
+#[test]
+fn an_allocation_beyond_the_host_is_an_error_of_the_program() {
+    with_home(|home| async {
+        let engine = home.open().await;
+        let guest = engine.guest(&create(&engine).await.id).await.unwrap();
+        let request = CreateContext { language: "python".to_owned(), ..CreateContext::default() };
+        let context = guest.create_context(&request).await.unwrap().id;
+        cell(&guest, &context, "kept = 1").await;
+        let (end, output) = cell(&guest, &context, "import mmap; mmap.mmap(-1, 1 << 40)").await;
+        assert_eq!(end.status, EndStatus::Error);
+        let error = output.error.unwrap();
+        assert!(error["value"].as_str().unwrap().contains("Cannot allocate memory"), "{error}");
+        let (_, output) = cell(&guest, &context, "print(kept)").await;
+        assert_eq!(output.stdout, "1\n");
+        let (exit, output) = shell(&guest, "python3 -c 'import mmap; mmap.mmap(-1, 1 << 40)'").await;
+        assert!(exit.exit_code == 1 && output.stderr.contains("Cannot allocate memory"), "{output:?}");
         engine.shutdown(true).await.unwrap();
     });
 }
