@@ -10,7 +10,18 @@ const committed = join(root, "lib/wire");
 const check = process.argv.includes("--check");
 const target = check ? mkdtempSync(join(tmpdir(), "pandastack-wire-")) : committed;
 
-const args = ["test", "--quiet", "--locked", "--profile", "fast", "-p", "pandastack-protocol", "--features", "ts", "export_bindings"];
+const args = [
+  "test",
+  "--quiet",
+  "--locked",
+  "--profile",
+  "fast",
+  "-p",
+  "pandastack-protocol",
+  "--features",
+  "ts",
+  "export_bindings",
+];
 const settings = { TS_RS_EXPORT_DIR: target, TS_RS_LARGE_INT: "number", TS_RS_IMPORT_EXTENSION: "js" };
 const { status } = spawnSync("cargo", args, {
   cwd: root,
