@@ -90,7 +90,7 @@ async function python() {
 
 const suites = { lint, rust, typescript, python };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(suites);
-const total = { passed: 0, failed: 0, skipped: 0 };
+const total = { passed: 0, failed: 0 };
 const lines = [];
 for (const name of chosen) {
   console.log(`\n== ${name}`);
@@ -100,7 +100,5 @@ for (const name of chosen) {
   const seconds = ((Date.now() - started) / 1000).toFixed(0);
   lines.push(`${name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds} s`);
 }
-console.log(
-  `\n${lines.join("\n")}\n${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ""}`,
-);
+console.log(`\n${lines.join("\n")}\n${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed > 0 ? 1 : 0);
