@@ -8,8 +8,8 @@ const MIN_FREE_MEMORY: u64 = 256 << 20;
 /// Memory that must be free before a sandbox is made that nobody has asked for, in bytes.
 const MIN_FREE_MEMORY_FOR_SPARES: u64 = 2 << 30;
 
-/// Least address space of a process, in bytes.
-const MIN_PROCESS_MEMORY: u64 = 4 << 30;
+/// Least address space of a process, in bytes: the browser that draws plotly figures reserves more than 4 GiB.
+const MIN_PROCESS_MEMORY: u64 = 12 << 30;
 
 /// Seconds after which a refused caller may try again.
 const RETRY_AFTER: u32 = 5;
