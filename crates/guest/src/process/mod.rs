@@ -30,6 +30,8 @@ pub(crate) fn harden() -> nix::Result<()> {
     nix::sys::prctl::set_dumpable(false)?;
     let (_, inherited) = getrlimit(Resource::RLIMIT_NOFILE)?;
     let most = inherited.max(OPEN_FILES);
-    setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
+    let lifted = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    // Outside of a sandbox the right to it may be missing.
+    lifted.or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, inherited, inherited))?;
     capability::clear_inheritable()
 }

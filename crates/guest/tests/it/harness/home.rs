@@ -73,8 +73,7 @@ impl Home {
     }
 
     fn unshare() -> (Self, Stdin, Stdout) {
-        // A host may allow few open files.
-        let script = "ulimit -n 4096; ip link set lo up; exec \"$AGENT\"";
+        let script = "ip link set lo up; exec \"$AGENT\"";
         let mut child = Command::new("unshare")
             .args(["--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--net", "sh", "-c", script])
             .env("AGENT", env!("CARGO_BIN_EXE_pandastack-guest"))
