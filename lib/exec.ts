@@ -31,7 +31,10 @@ export interface ExecOptions {
 
 /** What is called while a command runs. Each call is awaited before the next; one that throws ends the command. */
 export interface ExecStreamCallbacks extends Omit<ExecOptions, "check"> {
-  /** A piece of standard output, not cut inside a character, not aligned to lines. */
+  /**
+   * A piece of standard output, not cut inside a character, not aligned to lines. Bytes that are not UTF-8 come as U+FFFD: let a command
+   * with binary output write a file, and read its bytes from there.
+   */
   onStdout?: (text: string) => unknown;
   /** A piece of standard error. */
   onStderr?: (text: string) => unknown;
