@@ -189,7 +189,7 @@ fn config(rootfs: &str, shared: &Path) -> Value {
             "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "PANDASTACK_KERNELS=/kernels"],
             "cwd": "/",
             "capabilities": {"bounding": CAPABILITIES, "effective": CAPABILITIES, "permitted": CAPABILITIES},
-            "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 65536, "soft": 65536}],
+            "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 4096, "soft": 4096}],
         },
         "root": {"path": rootfs},
         "hostname": "sandbox",
