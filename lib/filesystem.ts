@@ -5,8 +5,8 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { aborted, call, throwIfAborted, translated } from "./call.js";
-import type { CallOptions } from "./call-options.js";
+import { aborted, call, cancelToken, throwIfAborted, translated } from "./call.js";
+import type { CallControl, CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
 import { InvalidOptionError, NotFoundError } from "./errors.js";
 import { callOptions, checked, checkedPath, checkedText } from "./options.js";
@@ -43,9 +43,9 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is no such file.
    */
   async readBytes(path: string, options?: CallOptions): Promise<Buffer> {
-    const { signal } = checked(callOptions, options, "read");
+    const limits = checked(callOptions, options, "read");
     checkedPath(path);
-    return call(signal, (cancel) => this.client.native.readFile(this.sandbox, path, cancel));
+    return call(limits, (cancel) => this.client.native.readFile(this.sandbox, path, cancel));
   }
 
   /**
@@ -54,12 +54,12 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is no such file.
    */
   async *readStream(path: string, options?: CallOptions): AsyncGenerator<Buffer, void, undefined> {
-    const { signal } = checked(callOptions, options, "readStream");
+    const limits = checked(callOptions, options, "readStream");
     checkedPath(path);
-    const download = await call(signal, (cancel) => this.client.native.downloadFile(this.sandbox, path, cancel));
+    const download = await call(limits, (cancel) => this.client.native.downloadFile(this.sandbox, path, cancel));
     try {
       for (;;) {
-        const piece = await call(signal, (cancel) => download.nextChunk(cancel));
+        const piece = await call(limits, (cancel) => download.nextChunk(cancel));
         if (!piece) return;
         yield piece;
       }
@@ -74,16 +74,16 @@ export class FilesystemNamespace {
    * @returns Path and number of bytes written.
    */
   async write(path: string, content: FileContent, options?: CallOptions): Promise<FileWritten> {
-    const { signal } = checked(callOptions, options, "write");
+    const limits = checked(callOptions, options, "write");
     checkedPath(path);
     if (typeof content === "string") content = Buffer.from(content);
     if (content instanceof ArrayBuffer) content = new Uint8Array(content);
     if (content instanceof Uint8Array) {
       const bytes = content;
-      return call(signal, (cancel) => this.client.native.writeFile(this.sandbox, path, bytes, cancel));
+      return call(limits, (cancel) => this.client.native.writeFile(this.sandbox, path, bytes, cancel));
     }
     if (typeof content === "object" && content !== null && Symbol.asyncIterator in content) {
-      return this.#writePieces(path, content as AsyncIterable<string | Uint8Array>, signal);
+      return this.#writePieces(path, content as AsyncIterable<string | Uint8Array>, limits);
     }
     throw new InvalidOptionError("write: the content must be a string, bytes, or a stream of them");
   }
@@ -120,9 +120,9 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is no such directory.
    */
   async list(path = "/", options?: CallOptions): Promise<FileInfo[]> {
-    const { signal } = checked(callOptions, options, "list");
+    const limits = checked(callOptions, options, "list");
     checkedPath(path);
-    return (await call(signal, (cancel) => this.client.native.listFiles(this.sandbox, path, cancel))) as FileInfo[];
+    return (await call(limits, (cancel) => this.client.native.listFiles(this.sandbox, path, cancel))) as FileInfo[];
   }
 
   /**
@@ -131,9 +131,9 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is none.
    */
   async stat(path: string, options?: CallOptions): Promise<FileInfo> {
-    const { signal } = checked(callOptions, options, "stat");
+    const limits = checked(callOptions, options, "stat");
     checkedPath(path);
-    return (await call(signal, (cancel) => this.client.native.statFile(this.sandbox, path, cancel))) as FileInfo;
+    return (await call(limits, (cancel) => this.client.native.statFile(this.sandbox, path, cancel))) as FileInfo;
   }
 
   /** Whether there is a file or directory. */
@@ -149,9 +149,9 @@ export class FilesystemNamespace {
 
   /** Removes a file, or a directory with all in it. No error if there is none. */
   async remove(path: string, options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "remove");
+    const limits = checked(callOptions, options, "remove");
     checkedPath(path);
-    await call(signal, (cancel) => this.client.native.removeFile(this.sandbox, path, cancel));
+    await call(limits, (cancel) => this.client.native.removeFile(this.sandbox, path, cancel));
   }
 
   /** Every directory below `path`, parents before children. Links to directories are not followed. */
@@ -165,24 +165,29 @@ export class FilesystemNamespace {
     for (const dir of dirs) yield* this.walk(dir.path, options);
   }
 
-  async #writePieces(
-    path: string,
-    pieces: AsyncIterable<string | Uint8Array>,
-    signal: AbortSignal | undefined,
-  ): Promise<FileWritten> {
+  async #writePieces(path: string, pieces: AsyncIterable<string | Uint8Array>, limits: CallControl): Promise<FileWritten> {
+    const { signal } = limits;
     throwIfAborted(signal);
-    const upload = this.client.native.uploadFile(this.sandbox, path);
+    const upload = startUpload(this.client, this.sandbox, path, limits);
     try {
       for await (const piece of pieces) {
         const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
         if (!(bytes instanceof Uint8Array))
           throw new InvalidOptionError("write: the pieces of a stream must be strings or bytes");
-        if (!(await call(signal, (cancel) => upload.push(bytes, cancel)))) break;
+        if (!(await call(limits, (cancel) => upload.push(bytes, cancel)))) break;
       }
-      return await call(signal, (cancel) => upload.finish(cancel));
+      return await call(limits, (cancel) => upload.finish(cancel));
     } catch (error) {
       upload.abort();
       throw signal?.aborted ? aborted(signal) : translated(error);
     }
+  }
+}
+
+function startUpload(client: Client, sandbox: string, path: string, limits: CallControl) {
+  try {
+    return client.native.uploadFile(sandbox, path, cancelToken(limits));
+  } catch (error) {
+    throw translated(error);
   }
 }
