@@ -113,8 +113,7 @@ export async function rootfsForm(options: TemplateBuildOptions): Promise<FormDat
 
 /** @internal The form of an image. */
 export function imageForm(options: TemplateRegisterOptions): FormData {
-  const form = formOf(options);
-  form.set("image_ref", options.imageRef);
+  const form = formOf(options, ["image_ref", options.imageRef]);
   setSize(form, options);
   if (options.kernel) form.set("kernel", options.kernel);
   return form;
@@ -122,8 +121,7 @@ export function imageForm(options: TemplateRegisterOptions): FormData {
 
 /** @internal The form of a Dockerfile and the files that it copies. */
 export function dockerfileForm(options: TemplateDockerfileBuildOptions): FormData {
-  const form = formOf(options);
-  form.set("dockerfile", dockerfileText(options.dockerfile));
+  const form = formOf(options, ["dockerfile", dockerfileText(options.dockerfile)]);
   setSize(form, options);
   for (const [path, content] of Object.entries(options.context ?? {})) {
     form.set(path, new Blob([typeof content === "string" ? content : new Uint8Array(content)]), basename(path));
@@ -131,10 +129,16 @@ export function dockerfileForm(options: TemplateDockerfileBuildOptions): FormDat
   return form;
 }
 
-function formOf({ name, size_mb, sizeMb }: { name: string; size_mb?: number; sizeMb?: number }): FormData {
+interface Named {
+  name: string;
+  size_mb?: number;
+  sizeMb?: number;
+}
+
+function formOf({ name, size_mb, sizeMb }: Named, ...source: [string, string][]): FormData {
   const form = new FormData();
-  form.set("name", name);
-  form.set("size_mb", String(size_mb ?? sizeMb ?? 1024));
+  const fields: [string, string][] = [["name", name], ...source, ["size_mb", String(size_mb ?? sizeMb ?? 1024)]];
+  for (const [field, value] of fields) form.set(field, value);
   return form;
 }
 
