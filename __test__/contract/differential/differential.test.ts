@@ -28,7 +28,7 @@ test("every method of 0.9.0 has a row", () => {
   const client = new theirs.Client({ apiKey: "x" });
   const { filesystem, commands } = theirs.Sandbox.fromInfo({ id: "x", template: "", cpu: 1, memory_mb: 1, status: "" }, client);
   const missing = Object.entries({ ...client, filesystem, commands })
-    .filter(([, value]) => typeof value === "object" && value !== null)
+    .filter((entry): entry is [string, object] => typeof entry[1] === "object" && entry[1] !== null)
     .flatMap(([namespace, value]) => methods(value).map((method) => `${namespace}.${method}`))
     .concat(
       methods(theirs.Sandbox.prototype),

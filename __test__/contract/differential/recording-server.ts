@@ -94,6 +94,6 @@ async function readable(body: Buffer, contentType: string | undefined): Promise<
   }
 }
 
-async function field(value: FormDataEntryValue): Promise<unknown> {
+async function field(value: string | File): Promise<unknown> {
   return typeof value === "string" ? value : { name: value.name, type: value.type, text: await value.text() };
 }

@@ -170,11 +170,10 @@ export async function contexts(sandbox: Sandbox, client: Client): Promise<void> 
   const texts: (string | undefined)[] = [execution.stdout, execution.error, execution.png, execution.text];
   const forms: (string | undefined)[] = [result?.png, result?.jpeg, result?.svg, result?.html, result?.markdown, result?.text];
   const data: Record<string, string> = result?.data ?? {};
-  const primary: string | undefined = result?.chart;
   const json: unknown = result?.json;
   const code: number = execution.exit_code + (execution.duration_ms ?? 0);
   await same.close();
-  void [texts, forms, data, primary, json, code];
+  void [texts, forms, data, json, code];
 }
 
 export async function files(sandbox: Sandbox): Promise<void> {
