@@ -5,11 +5,14 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { control } from "./answer.js";
 import { aborted, call, cancelToken, throwIfAborted, translated } from "./call.js";
 import type { CallControl, CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
+import { downloadDirectory, type TransferOptions, uploadDirectory } from "./directory.js";
 import { InvalidOptionError, NotFoundError } from "./errors.js";
-import { callOptions, checked, checkedPath, checkedText } from "./options.js";
+import { change, portions } from "./file-commands.js";
+import { callOptions, checked, checkedPath, checkedText, copyOptions, transferOptions, walkOptions } from "./options.js";
 import type { FileWritten, FileInfo as WireFileInfo } from "./wire/index.js";
 
 /** A file or directory. */
@@ -17,6 +20,25 @@ export interface FileInfo extends WireFileInfo {
   /** Absolute path. */
   path: string;
 }
+
+/** A directory that {@link FilesystemNamespace.walk} came to. */
+export interface WalkedDirectory {
+  /** Its path. */
+  dir: string;
+  /** Directories in it. */
+  dirs: FileInfo[];
+  /** Everything else in it. */
+  files: FileInfo[];
+}
+
+/** Options of {@link FilesystemNamespace.walk}. */
+export interface WalkOptions extends CallOptions {
+  /** Takes the failure of a directory. */
+  onError?: (error: unknown, path: string) => void;
+}
+
+/** Deepest directory that is walked: a tree that has no end must not have no end here. */
+const MAX_DEPTH = 1000;
 
 /** What can be written: text (as UTF-8), bytes, or pieces of them as they come. */
 export type FileContent = string | Uint8Array | ArrayBuffer | AsyncIterable<string | Uint8Array> | ReadableStream<Uint8Array>;
@@ -154,15 +176,87 @@ export class FilesystemNamespace {
     await call(limits, (cancel) => this.client.native.removeFile(this.sandbox, path, cancel));
   }
 
-  /** Every directory below `path`, parents before children. Links to directories are not followed. */
-  async *walk(
-    path = "/",
-    options?: CallOptions,
-  ): AsyncGenerator<{ dir: string; dirs: FileInfo[]; files: FileInfo[] }, void, undefined> {
-    const entries = await this.list(path, options);
-    const dirs = entries.filter((entry) => entry.is_dir);
-    yield { dir: path, dirs, files: entries.filter((entry) => !entry.is_dir) };
-    for (const dir of dirs) yield* this.walk(dir.path, options);
+  /** Makes directories and their parents. No error if they are there already. */
+  async mkdir(paths: string | string[], options?: CallOptions): Promise<void> {
+    const limits = control(options, "mkdir");
+    const list = (Array.isArray(paths) ? paths : [paths]).map(checkedPath);
+    for (const portion of portions(list)) await change(this.client, this.sandbox, ["mkdir", "-p", "--", ...portion], limits);
+  }
+
+  /**
+   * Moves a file or directory; what is at `to` is replaced, unless it is a directory with something in it.
+   *
+   * @throws {NotFoundError} if there is none.
+   */
+  async rename(from: string, to: string, options?: CallOptions): Promise<void> {
+    const limits = control(options, "rename");
+    await change(this.client, this.sandbox, ["mv", "-f", "-T", "--", checkedPath(from), checkedPath(to)], limits);
+  }
+
+  /**
+   * Copies a file, with its mode and times; `recursive`: or a directory with all in it.
+   *
+   * @throws {NotFoundError} if there is none.
+   */
+  async copy(from: string, to: string, options?: { recursive?: boolean } & CallOptions): Promise<void> {
+    const { recursive, ...call } = checked(copyOptions, options, "copy");
+    const argv = ["cp", recursive ? "-a" : "-p", "-T", "--", checkedPath(from), checkedPath(to)];
+    await change(this.client, this.sandbox, argv, control(call, "copy"));
+  }
+
+  /**
+   * Sets the mode of a file or directory.
+   *
+   * @param mode - A number (`0o644`) or what `chmod` takes (`"u+x"`).
+   */
+  async chmod(path: string, mode: number | string, options?: CallOptions): Promise<void> {
+    const limits = control(options, "chmod");
+    await change(this.client, this.sandbox, ["chmod", "--", checkedMode(mode), checkedPath(path)], limits);
+  }
+
+  /** Copies a local directory with all in it into the sandbox, four files at a time. Links are left out. */
+  async uploadDirectory(localPath: string, path: string, options?: TransferOptions): Promise<void> {
+    checkedText(localPath, "a local path");
+    const transfer = checked(transferOptions, options, "uploadDirectory") as TransferOptions;
+    await uploadDirectory(this, localPath, withoutSlash(checkedPath(path)), transfer);
+  }
+
+  /**
+   * Copies a directory of the sandbox with all in it to this machine, four files at a time. Links and devices are left out; a name
+   * that leads out of the directory ends the transfer.
+   */
+  async downloadDirectory(path: string, localPath: string, options?: TransferOptions): Promise<void> {
+    checkedText(localPath, "a local path");
+    const transfer = checked(transferOptions, options, "downloadDirectory") as TransferOptions;
+    await downloadDirectory(this, withoutSlash(checkedPath(path)), localPath, transfer);
+  }
+
+  /**
+   * Every directory below `path`, parents before children, at most 1000 deep. Links to directories are not followed.
+   *
+   * @param options - `onError` takes the failure of a directory, and the walk goes on; default: it ends the walk.
+   */
+  async *walk(path = "/", options?: WalkOptions): AsyncGenerator<WalkedDirectory, void, undefined> {
+    const { onError, ...call } = checked(walkOptions, options, "walk") as unknown as WalkOptions;
+    const waiting = [{ path, depth: 0 }];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const walked = await this.#walked(next.path, call, onError);
+      if (!walked) continue;
+      yield walked;
+      const depth = next.depth + 1;
+      if (depth < MAX_DEPTH) waiting.push(...walked.dirs.map(({ path }) => ({ path, depth })).reverse());
+    }
+  }
+
+  async #walked(dir: string, call: CallOptions, onError: WalkOptions["onError"]): Promise<WalkedDirectory | undefined> {
+    try {
+      const entries = await this.list(dir, call);
+      return { dir, dirs: entries.filter((entry) => entry.is_dir), files: entries.filter((entry) => !entry.is_dir) };
+    } catch (error) {
+      if (!onError) throw error;
+      onError(error, dir);
+      return undefined;
+    }
   }
 
   async #writePieces(path: string, pieces: AsyncIterable<string | Uint8Array>, limits: CallControl): Promise<FileWritten> {
@@ -190,4 +284,14 @@ function startUpload(client: Client, sandbox: string, path: string, limits: Call
   } catch (error) {
     throw translated(error);
   }
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/+$/, "");
+}
+
+function checkedMode(mode: unknown): string {
+  if (typeof mode === "number" && Number.isInteger(mode) && mode >= 0 && mode <= 0o7777) return mode.toString(8);
+  if (typeof mode === "string" && /^([0-7]{1,5}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$/.test(mode)) return mode;
+  throw new InvalidOptionError(`chmod: not a mode: \`${String(mode)}\``);
 }

@@ -20,6 +20,7 @@ export { Client, Client as default, type ClientConfig, type MeInfo } from "./cli
 export { CodeContext, type CodeContextOptions, type RunCodeOptions } from "./code-context.js";
 export type { DatabaseCloneOptions, DatabaseCreateOptions, DatabaseInfo } from "./database.js";
 export { DatabasesAPI, DatabasesAPI as DatabasesNamespace } from "./databases.js";
+export type { TransferOptions, TransferProgress } from "./directory.js";
 export {
   AbortError,
   AuthError,
@@ -46,7 +47,7 @@ export {
 export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks, StartOptions } from "./exec.js";
 export { Execution, type ExecutionCallbacks, type ExecutionErrorInfo } from "./execution.js";
 export type { BranchOutcome, Candidate, ExploreOptions, ExploreResult } from "./explore.js";
-export type { FileContent, FileInfo } from "./filesystem.js";
+export type { FileContent, FileInfo, WalkedDirectory, WalkOptions } from "./filesystem.js";
 export type { PromoteResult, SandboxForkOptions, SandboxForkTreeOptions, SandboxPromoteOptions } from "./fork.js";
 export type {
   FunctionCreateOptions,

@@ -55,6 +55,15 @@ export const timeoutMs = z.number().int().positive().max(2_147_483_647).optional
 /** Options that every call has. */
 export const callOptions = z.strictObject({ signal, timeoutMs });
 
+/** Options of a directory's transfer. */
+export const transferOptions = callOptions.extend({ onProgress: callback });
+
+/** Options of `walk`. */
+export const walkOptions = callOptions.extend({ onError: callback });
+
+/** Options of `copy`. */
+export const copyOptions = callOptions.extend({ recursive: flag });
+
 /** Options of the client. */
 export const clientOptions = z.strictObject({
   apiUrl: z.string().nullish(),

@@ -70,12 +70,8 @@ impl NativeClient {
 /// Calls `call` on the JavaScript thread without waiting for it. It does not keep the process alive, and what it cannot take is
 /// dropped: a slow listener must not slow a call.
 fn retry_hook(call: Function<Json, ()>) -> napi::Result<RetryHook> {
-    let listener = call
-        .build_threadsafe_function()
-        .callee_handled::<false>()
-        .weak::<true>()
-        .max_queue_size::<64>()
-        .build()?;
+    let listener =
+        call.build_threadsafe_function().callee_handled::<false>().weak::<true>().max_queue_size::<64>().build()?;
     Ok(RetryHook::new(move |retry| {
         if let Ok(retry) = Json::of(retry) {
             listener.call(retry, ThreadsafeFunctionCallMode::NonBlocking);

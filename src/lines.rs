@@ -18,11 +18,7 @@ pub struct NativeLineStream(Pull<String>);
 impl NativeLineStream {
     /// The next lines; an empty array means that the log has ended.
     #[napi(ts_return_type = "Promise<string[]>")]
-    pub fn next_batch<'env>(
-        &self,
-        env: &'env Env,
-        limit: u32,
-    ) -> napi::Result<PromiseRaw<'env, Outcome<Vec<String>>>> {
+    pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> napi::Result<PromiseRaw<'env, Outcome<Vec<String>>>> {
         let pull = self.0.clone();
         run(env, None, async move { pull.next(limit).await })
     }

@@ -120,7 +120,11 @@ export async function sandboxes(): Promise<void> {
   if (sandbox.status === "stopped") await sandbox.kill();
   const result: ExecResult = await sandbox.exec("x", { timeoutSeconds: 1, check: true });
   const codes: number[] = [result.exitCode, result.exit_code, result.duration_ms ?? 0];
-  const callbacks: ExecStreamCallbacks = { onStdout: (text: string) => void text, onStderr: (text) => void text, timeoutSeconds: 1 };
+  const callbacks: ExecStreamCallbacks = {
+    onStdout: (text: string) => void text,
+    onStderr: (text) => void text,
+    timeoutSeconds: 1,
+  };
   const code: number = await sandbox.execStream("x", callbacks);
   const ran: ExecResult[] = [await sandbox.runCode("x", "python"), await sandbox.commands.run("x", { timeoutSeconds: 1 })];
   const logs: LogsOptions = { stream: "both", follow: true };

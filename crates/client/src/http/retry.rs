@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::request::{Request, Rule};
 use super::{Client, answer, backoff};
-use crate::retry_hook::Retry;
 use crate::error::{Error, Result};
+use crate::retry_hook::Retry;
 
 /// Most tries of a safe call.
 const MAX_TRIES: u32 = 3;
