@@ -27,7 +27,7 @@ test("every method of 0.9.0 has a row", () => {
   const rows = [...sandboxRows, ...namespaceRows].map(({ name }) => name.split(" ")[0]?.toLowerCase());
   const client = new theirs.Client({ apiKey: "x" });
   const { filesystem, commands } = theirs.Sandbox.fromInfo({ id: "x", template: "", cpu: 1, memory_mb: 1, status: "" }, client);
-  const missing = Object.entries({ ...client, filesystem, commands })
+  const missing = Object.entries<unknown>({ ...client, filesystem, commands })
     .filter((entry): entry is [string, object] => typeof entry[1] === "object" && entry[1] !== null)
     .flatMap(([namespace, value]) => methods(value).map((method) => `${namespace}.${method}`))
     .concat(
