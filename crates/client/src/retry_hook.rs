@@ -43,9 +43,11 @@ impl Retry {
     }
 }
 
+type Listener = dyn Fn(&Retry) + Send + Sync;
+
 /// Called before every pause. It must not block.
 #[derive(Clone, Default)]
-pub struct RetryHook(Option<Arc<dyn Fn(&Retry) + Send + Sync>>);
+pub struct RetryHook(Option<Arc<Listener>>);
 
 impl RetryHook {
     /// A hook that calls `call`.
