@@ -37,6 +37,12 @@ export interface WalkOptions extends CallOptions {
   onError?: (error: unknown, path: string) => void;
 }
 
+/** Options of a file's transfer. */
+export interface FileTransferOptions extends CallOptions {
+  /** Told how many bytes have been transferred, after every piece. One that throws ends the transfer. */
+  onProgress?: (bytes: number) => void;
+}
+
 /** Deepest directory that is walked: a tree that has no end must not have no end here. */
 const MAX_DEPTH = 1000;
 
@@ -111,21 +117,23 @@ export class FilesystemNamespace {
   }
 
   /** Copies a local file into the sandbox. */
-  async upload(localPath: string, path: string, options?: CallOptions): Promise<FileWritten> {
+  async upload(localPath: string, path: string, options?: FileTransferOptions): Promise<FileWritten> {
     checkedText(localPath, "a local path");
-    return this.write(path, createReadStream(localPath), options);
+    const { onProgress, ...call } = checked(transferOptions, options, "upload") as unknown as FileTransferOptions;
+    return this.write(path, counted(createReadStream(localPath), onProgress), call);
   }
 
   /** Copies a file out of the sandbox; missing folders are made. The local file is complete or not there at all. */
-  async download(path: string, localPath: string, options?: CallOptions): Promise<void> {
+  async download(path: string, localPath: string, options?: FileTransferOptions): Promise<void> {
     checkedText(localPath, "a local path");
+    const { onProgress, ...call } = checked(transferOptions, options, "download") as unknown as FileTransferOptions;
     const folder = dirname(localPath);
     await mkdir(folder, { recursive: true });
     const partial = join(folder, `.${basename(localPath)}.${randomUUID().slice(0, 8)}`);
     try {
       const file = await open(partial, "wx");
       try {
-        for await (const piece of this.readStream(path, options)) await file.writeFile(piece);
+        for await (const piece of counted(this.readStream(path, call), onProgress)) await file.writeFile(piece);
       } finally {
         await file.close();
       }
@@ -275,6 +283,18 @@ export class FilesystemNamespace {
       upload.abort();
       throw signal?.aborted ? aborted(signal) : translated(error);
     }
+  }
+}
+
+async function* counted<T extends Uint8Array>(
+  pieces: AsyncIterable<T>,
+  onProgress: ((bytes: number) => void) | undefined,
+): AsyncGenerator<T, void, undefined> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    yield piece;
+    bytes += piece.byteLength;
+    onProgress?.(bytes);
   }
 }
 

@@ -47,7 +47,7 @@ export {
 export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks, StartOptions } from "./exec.js";
 export { Execution, type ExecutionCallbacks, type ExecutionErrorInfo } from "./execution.js";
 export type { BranchOutcome, Candidate, ExploreOptions, ExploreResult } from "./explore.js";
-export type { FileContent, FileInfo, WalkedDirectory, WalkOptions } from "./filesystem.js";
+export type { FileContent, FileInfo, FileTransferOptions, WalkedDirectory, WalkOptions } from "./filesystem.js";
 export type { PromoteResult, SandboxForkOptions, SandboxForkTreeOptions, SandboxPromoteOptions } from "./fork.js";
 export type {
   FunctionCreateOptions,

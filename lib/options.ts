@@ -55,7 +55,7 @@ export const timeoutMs = z.number().int().positive().max(2_147_483_647).optional
 /** Options that every call has. */
 export const callOptions = z.strictObject({ signal, timeoutMs });
 
-/** Options of a directory's transfer. */
+/** Options of a transfer. */
 export const transferOptions = callOptions.extend({ onProgress: callback });
 
 /** Options of `walk`. */

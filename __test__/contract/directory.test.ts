@@ -46,6 +46,26 @@ test.each([[-1], [0o10000], ["x; rm"], [""], [1.5]])("chmod refuses the mode %o"
   expect(server.requests).toHaveLength(0);
 });
 
+test("a file's transfer tells how far it is", async () => {
+  const local = join(folder, "big");
+  writeFileSync(local, Buffer.alloc(300_000));
+  server.on("PUT /v1/sandboxes/sb/fs", json({ path: "/a", bytes: 300_000 }));
+  server.on("GET /v1/sandboxes/sb/fs", (response) => response.end(Buffer.alloc(300_000)));
+  const steps: number[][] = [[], []];
+  const { filesystem } = server.sandbox();
+  await filesystem.upload(local, "/a", { onProgress: (bytes) => steps[0]?.push(bytes) });
+  await filesystem.download("/a", local, { onProgress: (bytes) => steps[1]?.push(bytes) });
+  for (const [first, ...rest] of steps) expect([first ?? 0, ...rest].at(-1)).toBe(300_000);
+  expect(steps[0]?.length).toBeGreaterThan(1);
+  const refused = filesystem.download("/a", join(folder, "never"), {
+    onProgress: () => {
+      throw new Error("enough");
+    },
+  });
+  await expect(refused).rejects.toThrow("enough");
+  expect(readdirSync(folder)).toEqual(["big"]);
+});
+
 test("a directory goes up with all in it, links left out", async () => {
   mkdirSync(join(folder, "x/empty"), { recursive: true });
   writeFileSync(join(folder, "a.txt"), "a");
