@@ -3,6 +3,8 @@
  *
  * @internal
  */
+
+import type { CallControl } from "./call-options.js";
 import { AbortError, CLASSES, errorOf, PandaStackError } from "./errors.js";
 import { Execution } from "./execution.js";
 import { type CancelToken, native } from "./native.js";
@@ -24,19 +26,17 @@ interface NativeError extends Error {
 }
 
 /** Runs one call. If `signal` is or gets aborted, the request is dropped and the call rejects with an {@link AbortError}. */
-export async function call<T>(
-  signal: AbortSignal | undefined,
-  start: (cancel: CancelToken | undefined) => Promise<T>,
-): Promise<T> {
+export async function call<T>(limits: CallControl, start: (cancel: CancelToken | undefined) => Promise<T>): Promise<T> {
+  const { signal } = limits;
   if (!signal) {
     try {
-      return await start(undefined);
+      return await start(limits.timeoutMs === undefined ? undefined : cancelToken(limits));
     } catch (error) {
       throw translated(error);
     }
   }
   throwIfAborted(signal);
-  const cancel = new native.CancelToken();
+  const cancel = cancelToken(limits);
   const abort = () => cancel.cancel();
   signal.addEventListener("abort", abort, { once: true });
   try {
@@ -46,6 +46,11 @@ export async function call<T>(
   } finally {
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** What the addon ends a call by. */
+export function cancelToken({ timeoutMs }: CallControl): CancelToken {
+  return new native.CancelToken(timeoutMs);
 }
 
 /** Rejects with the signal's reason as the cause. */

@@ -21,6 +21,8 @@ export interface CodeContextOptions {
   fresh?: boolean;
   /** Aborts the call. */
   signal?: AbortSignal;
+  /** Time limit of the call in milliseconds. Default: at least 60 000. */
+  timeoutMs?: number;
 }
 
 /** Options of {@link CodeContext.runCode}. */
@@ -70,7 +72,7 @@ export class CodeContext {
     const cell = cellOf(code, maxOutputBytes, rest);
     return this.#inOrder(signal, async () => {
       try {
-        const stream = await call(signal, (cancel) => this.#client.native.runCode(this.#sandbox, this.id, cell, cancel));
+        const stream = await call({ signal }, (cancel) => this.#client.native.runCode(this.#sandbox, this.id, cell, cancel));
         return await collectExecution(stream, rest as ExecutionCallbacks, signal, maxOutputBytes);
       } catch (error) {
         throw withExecution(error);
@@ -80,21 +82,21 @@ export class CodeContext {
 
   /** Interrupts the running cell; variables are kept. */
   async interrupt(options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "interrupt");
-    await call(signal, (cancel) => this.#client.native.interruptCodeContext(this.#sandbox, this.id, cancel));
+    const limits = checked(callOptions, options, "interrupt");
+    await call(limits, (cancel) => this.#client.native.interruptCodeContext(this.#sandbox, this.id, cancel));
   }
 
   /** Replaces the kernel; variables are lost. */
   async restart(options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "restart");
-    await call(signal, (cancel) => this.#client.native.restartCodeContext(this.#sandbox, this.id, cancel));
+    const limits = checked(callOptions, options, "restart");
+    await call(limits, (cancel) => this.#client.native.restartCodeContext(this.#sandbox, this.id, cancel));
   }
 
   /** Ends the kernel. No error if it or its sandbox is gone already. */
   async close(options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "close");
+    const limits = checked(callOptions, options, "close");
     try {
-      await call(signal, (cancel) => this.#client.native.deleteCodeContext(this.#sandbox, this.id, cancel));
+      await call(limits, (cancel) => this.#client.native.deleteCodeContext(this.#sandbox, this.id, cancel));
     } catch (error) {
       if (!(error instanceof NotFoundError || error instanceof SandboxGoneError)) throw error;
     }

@@ -2,6 +2,7 @@
  * Errors. Every failure is a {@link PandaStackError} with a `code`; classes are for `instanceof`.
  */
 import type { Execution } from "./execution.js";
+import type { TemplateBuild } from "./template.js";
 import type { ErrorCode } from "./wire/index.js";
 
 /** Marks errors of this package, so that two copies of it agree on what `instanceof` means. */
@@ -56,7 +57,8 @@ export class PandaStackError extends Error {
   /** What a cell had shown up to the failure. */
   execution?: Execution;
 
-  constructor(message: string, statusCode?: number, details: ErrorDetails = {}) {
+  constructor(message: string, statusCode?: number, about: ErrorDetails | Response = {}) {
+    const details: ErrorDetails = about instanceof Response ? { statusCode: about.status } : about;
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.code = details.code ?? codeOf(new.target);
@@ -129,10 +131,10 @@ export class CommandError extends PandaStackError {
 
 /** A template build failed. */
 export class TemplateBuildError extends PandaStackError {
-  /** The build. */
-  readonly build: unknown;
+  /** The build as it was last. */
+  readonly build: TemplateBuild;
 
-  constructor(message: string, build?: unknown) {
+  constructor(message: string, build: TemplateBuild) {
     super(message);
     this.build = build;
   }
@@ -140,6 +142,9 @@ export class TemplateBuildError extends PandaStackError {
 
 /** No candidate of an exploration succeeded. */
 export class ExploreError extends PandaStackError {}
+
+/** Where a server says that a build failed and does not say which. */
+const UNKNOWN_BUILD: TemplateBuild = { id: "", name: "", status: "failed", started_at: "", size_mb: 0 };
 
 /** A class of errors. */
 // biome-ignore lint/suspicious/noExplicitAny: constructors differ in their parameters.
@@ -171,7 +176,7 @@ export const CLASSES = {
 /** Makes an error of the class of `code`. */
 export function errorOf(code: ErrorCode, message: string, details: ErrorDetails = {}): PandaStackError {
   if (code === "command") return new CommandError(message, 1, details.stdout, details.stderr);
-  if (code === "template_build") return new TemplateBuildError(message);
+  if (code === "template_build") return new TemplateBuildError(message, UNKNOWN_BUILD);
   return new CLASSES[code](message, details.statusCode, { ...details, code });
 }
 

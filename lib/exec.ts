@@ -4,8 +4,9 @@
 import { call } from "./call.js";
 import type { Client } from "./client.js";
 import { CommandError, InvalidOptionError, PandaStackError, SandboxTimeout } from "./errors.js";
-import { checked, checkedText, execOptions, execStreamOptions } from "./options.js";
+import { checked, checkedText, execOptions, execStreamOptions, startOptions } from "./options.js";
 import { OutputBuffer } from "./output.js";
+import { RunningCommand } from "./running-command.js";
 import { joined, wrapped } from "./shell.js";
 import { eachEvent } from "./stream.js";
 import type { ExecEvent, ExecRequest, WireExecResult } from "./wire/index.js";
@@ -60,7 +61,7 @@ export interface ExecResult {
 export async function exec(client: Client, sandbox: string, command: Command, options?: ExecOptions): Promise<ExecResult> {
   const { signal, check, ...rest } = checked(execOptions, options, "exec");
   const request = requestOf(client, command, rest);
-  const result = withBothNames(await call(signal, (cancel) => client.native.exec(sandbox, request, cancel)));
+  const result = withBothNames(await call({ signal }, (cancel) => client.native.exec(sandbox, request, cancel)));
   if (check && result.exitCode !== 0) throw failure(command, result);
   return result;
 }
@@ -87,13 +88,27 @@ export async function execStream(
     return callback?.(event.text);
   };
   try {
-    const stream = await call(signal, (cancel) => client.native.execStream(sandbox, request, cancel));
+    const stream = await call({ signal }, (cancel) => client.native.execStream(sandbox, request, cancel));
     await eachEvent(stream, signal, take);
   } catch (error) {
     throw withOutput(error, stdout.toString(), stderr.toString());
   }
   if (exitCode === undefined) throw new PandaStackError("the stream ended without an exit code");
   return exitCode;
+}
+
+/** Options of {@link CommandsNamespace.start}. */
+export interface StartOptions extends Omit<ExecOptions, "check"> {
+  /** Most bytes of each of stdout and stderr to keep: head and tail. Default 16 MiB. */
+  maxOutputBytes?: number;
+}
+
+/** @internal Starts a command without waiting for its end. */
+export async function start(client: Client, sandbox: string, command: Command, options?: StartOptions): Promise<RunningCommand> {
+  const { signal, maxOutputBytes, ...rest } = checked(startOptions, options, "commands.start");
+  const request = requestOf(client, command, rest);
+  const stream = await call({ signal }, (cancel) => client.native.execStream(sandbox, request, cancel));
+  return new RunningCommand(stream, signal, maxOutputBytes);
 }
 
 /** @internal Adds the name that 0.9.0 gave to the exit code. */

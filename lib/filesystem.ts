@@ -5,11 +5,14 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { aborted, call, throwIfAborted, translated } from "./call.js";
-import type { CallOptions } from "./call-options.js";
+import { control } from "./answer.js";
+import { aborted, call, cancelToken, throwIfAborted, translated } from "./call.js";
+import type { CallControl, CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
+import { downloadDirectory, type TransferOptions, uploadDirectory } from "./directory.js";
 import { InvalidOptionError, NotFoundError } from "./errors.js";
-import { callOptions, checked, checkedPath, checkedText } from "./options.js";
+import { change, portions } from "./file-commands.js";
+import { callOptions, checked, checkedPath, checkedText, copyOptions, transferOptions, walkOptions } from "./options.js";
 import type { FileWritten, FileInfo as WireFileInfo } from "./wire/index.js";
 
 /** A file or directory. */
@@ -17,6 +20,31 @@ export interface FileInfo extends WireFileInfo {
   /** Absolute path. */
   path: string;
 }
+
+/** A directory that {@link FilesystemNamespace.walk} came to. */
+export interface WalkedDirectory {
+  /** Its path. */
+  dir: string;
+  /** Directories in it. */
+  dirs: FileInfo[];
+  /** Everything else in it. */
+  files: FileInfo[];
+}
+
+/** Options of {@link FilesystemNamespace.walk}. */
+export interface WalkOptions extends CallOptions {
+  /** Takes the failure of a directory. */
+  onError?: (error: unknown, path: string) => void;
+}
+
+/** Options of a file's transfer. */
+export interface FileTransferOptions extends CallOptions {
+  /** Told how many bytes have been transferred, after every piece. One that throws ends the transfer. */
+  onProgress?: (bytes: number) => void;
+}
+
+/** Deepest directory that is walked: a tree that has no end must not have no end here. */
+const MAX_DEPTH = 1000;
 
 /** What can be written: text (as UTF-8), bytes, or pieces of them as they come. */
 export type FileContent = string | Uint8Array | ArrayBuffer | AsyncIterable<string | Uint8Array> | ReadableStream<Uint8Array>;
@@ -43,9 +71,9 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is no such file.
    */
   async readBytes(path: string, options?: CallOptions): Promise<Buffer> {
-    const { signal } = checked(callOptions, options, "read");
+    const limits = checked(callOptions, options, "read");
     checkedPath(path);
-    return call(signal, (cancel) => this.client.native.readFile(this.sandbox, path, cancel));
+    return call(limits, (cancel) => this.client.native.readFile(this.sandbox, path, cancel));
   }
 
   /**
@@ -54,12 +82,12 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is no such file.
    */
   async *readStream(path: string, options?: CallOptions): AsyncGenerator<Buffer, void, undefined> {
-    const { signal } = checked(callOptions, options, "readStream");
+    const limits = checked(callOptions, options, "readStream");
     checkedPath(path);
-    const download = await call(signal, (cancel) => this.client.native.downloadFile(this.sandbox, path, cancel));
+    const download = await call(limits, (cancel) => this.client.native.downloadFile(this.sandbox, path, cancel));
     try {
       for (;;) {
-        const piece = await call(signal, (cancel) => download.nextChunk(cancel));
+        const piece = await call(limits, (cancel) => download.nextChunk(cancel));
         if (!piece) return;
         yield piece;
       }
@@ -74,36 +102,38 @@ export class FilesystemNamespace {
    * @returns Path and number of bytes written.
    */
   async write(path: string, content: FileContent, options?: CallOptions): Promise<FileWritten> {
-    const { signal } = checked(callOptions, options, "write");
+    const limits = checked(callOptions, options, "write");
     checkedPath(path);
     if (typeof content === "string") content = Buffer.from(content);
     if (content instanceof ArrayBuffer) content = new Uint8Array(content);
     if (content instanceof Uint8Array) {
       const bytes = content;
-      return call(signal, (cancel) => this.client.native.writeFile(this.sandbox, path, bytes, cancel));
+      return call(limits, (cancel) => this.client.native.writeFile(this.sandbox, path, bytes, cancel));
     }
     if (typeof content === "object" && content !== null && Symbol.asyncIterator in content) {
-      return this.#writePieces(path, content as AsyncIterable<string | Uint8Array>, signal);
+      return this.#writePieces(path, content as AsyncIterable<string | Uint8Array>, limits);
     }
     throw new InvalidOptionError("write: the content must be a string, bytes, or a stream of them");
   }
 
   /** Copies a local file into the sandbox. */
-  async upload(localPath: string, path: string, options?: CallOptions): Promise<FileWritten> {
+  async upload(localPath: string, path: string, options?: FileTransferOptions): Promise<FileWritten> {
     checkedText(localPath, "a local path");
-    return this.write(path, createReadStream(localPath), options);
+    const { onProgress, ...call } = checked(transferOptions, options, "upload") as unknown as FileTransferOptions;
+    return this.write(path, counted(createReadStream(localPath), onProgress), call);
   }
 
   /** Copies a file out of the sandbox; missing folders are made. The local file is complete or not there at all. */
-  async download(path: string, localPath: string, options?: CallOptions): Promise<void> {
+  async download(path: string, localPath: string, options?: FileTransferOptions): Promise<void> {
     checkedText(localPath, "a local path");
+    const { onProgress, ...call } = checked(transferOptions, options, "download") as unknown as FileTransferOptions;
     const folder = dirname(localPath);
     await mkdir(folder, { recursive: true });
     const partial = join(folder, `.${basename(localPath)}.${randomUUID().slice(0, 8)}`);
     try {
       const file = await open(partial, "wx");
       try {
-        for await (const piece of this.readStream(path, options)) await file.writeFile(piece);
+        for await (const piece of counted(this.readStream(path, call), onProgress)) await file.writeFile(piece);
       } finally {
         await file.close();
       }
@@ -120,9 +150,9 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is no such directory.
    */
   async list(path = "/", options?: CallOptions): Promise<FileInfo[]> {
-    const { signal } = checked(callOptions, options, "list");
+    const limits = checked(callOptions, options, "list");
     checkedPath(path);
-    return (await call(signal, (cancel) => this.client.native.listFiles(this.sandbox, path, cancel))) as FileInfo[];
+    return (await call(limits, (cancel) => this.client.native.listFiles(this.sandbox, path, cancel))) as FileInfo[];
   }
 
   /**
@@ -131,9 +161,9 @@ export class FilesystemNamespace {
    * @throws {NotFoundError} if there is none.
    */
   async stat(path: string, options?: CallOptions): Promise<FileInfo> {
-    const { signal } = checked(callOptions, options, "stat");
+    const limits = checked(callOptions, options, "stat");
     checkedPath(path);
-    return (await call(signal, (cancel) => this.client.native.statFile(this.sandbox, path, cancel))) as FileInfo;
+    return (await call(limits, (cancel) => this.client.native.statFile(this.sandbox, path, cancel))) as FileInfo;
   }
 
   /** Whether there is a file or directory. */
@@ -149,40 +179,139 @@ export class FilesystemNamespace {
 
   /** Removes a file, or a directory with all in it. No error if there is none. */
   async remove(path: string, options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "remove");
+    const limits = checked(callOptions, options, "remove");
     checkedPath(path);
-    await call(signal, (cancel) => this.client.native.removeFile(this.sandbox, path, cancel));
+    await call(limits, (cancel) => this.client.native.removeFile(this.sandbox, path, cancel));
   }
 
-  /** Every directory below `path`, parents before children. Links to directories are not followed. */
-  async *walk(
-    path = "/",
-    options?: CallOptions,
-  ): AsyncGenerator<{ dir: string; dirs: FileInfo[]; files: FileInfo[] }, void, undefined> {
-    const entries = await this.list(path, options);
-    const dirs = entries.filter((entry) => entry.is_dir);
-    yield { dir: path, dirs, files: entries.filter((entry) => !entry.is_dir) };
-    for (const dir of dirs) yield* this.walk(dir.path, options);
+  /** Makes directories and their parents. No error if they are there already. */
+  async mkdir(paths: string | string[], options?: CallOptions): Promise<void> {
+    const limits = control(options, "mkdir");
+    const list = (Array.isArray(paths) ? paths : [paths]).map(checkedPath);
+    for (const portion of portions(list)) await change(this.client, this.sandbox, ["mkdir", "-p", "--", ...portion], limits);
   }
 
-  async #writePieces(
-    path: string,
-    pieces: AsyncIterable<string | Uint8Array>,
-    signal: AbortSignal | undefined,
-  ): Promise<FileWritten> {
+  /**
+   * Moves a file or directory; what is at `to` is replaced, unless it is a directory with something in it.
+   *
+   * @throws {NotFoundError} if there is none.
+   */
+  async rename(from: string, to: string, options?: CallOptions): Promise<void> {
+    const limits = control(options, "rename");
+    await change(this.client, this.sandbox, ["mv", "-f", "-T", "--", checkedPath(from), checkedPath(to)], limits);
+  }
+
+  /**
+   * Copies a file, with its mode and times; `recursive`: or a directory with all in it.
+   *
+   * @throws {NotFoundError} if there is none.
+   */
+  async copy(from: string, to: string, options?: { recursive?: boolean } & CallOptions): Promise<void> {
+    const { recursive, ...call } = checked(copyOptions, options, "copy");
+    const argv = ["cp", recursive ? "-a" : "-p", "-T", "--", checkedPath(from), checkedPath(to)];
+    await change(this.client, this.sandbox, argv, control(call, "copy"));
+  }
+
+  /**
+   * Sets the mode of a file or directory.
+   *
+   * @param mode - A number (`0o644`) or what `chmod` takes (`"u+x"`).
+   */
+  async chmod(path: string, mode: number | string, options?: CallOptions): Promise<void> {
+    const limits = control(options, "chmod");
+    await change(this.client, this.sandbox, ["chmod", "--", checkedMode(mode), checkedPath(path)], limits);
+  }
+
+  /** Copies a local directory with all in it into the sandbox, four files at a time. Links are left out. */
+  async uploadDirectory(localPath: string, path: string, options?: TransferOptions): Promise<void> {
+    checkedText(localPath, "a local path");
+    const transfer = checked(transferOptions, options, "uploadDirectory") as TransferOptions;
+    await uploadDirectory(this, localPath, withoutSlash(checkedPath(path)), transfer);
+  }
+
+  /**
+   * Copies a directory of the sandbox with all in it to this machine, four files at a time. Links and devices are left out; a name
+   * that leads out of the directory ends the transfer.
+   */
+  async downloadDirectory(path: string, localPath: string, options?: TransferOptions): Promise<void> {
+    checkedText(localPath, "a local path");
+    const transfer = checked(transferOptions, options, "downloadDirectory") as TransferOptions;
+    await downloadDirectory(this, withoutSlash(checkedPath(path)), localPath, transfer);
+  }
+
+  /**
+   * Every directory below `path`, parents before children, at most 1000 deep. Links to directories are not followed.
+   *
+   * @param options - `onError` takes the failure of a directory, and the walk goes on; default: it ends the walk.
+   */
+  async *walk(path = "/", options?: WalkOptions): AsyncGenerator<WalkedDirectory, void, undefined> {
+    const { onError, ...call } = checked(walkOptions, options, "walk") as unknown as WalkOptions;
+    const waiting = [{ path, depth: 0 }];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const walked = await this.#walked(next.path, call, onError);
+      if (!walked) continue;
+      yield walked;
+      const depth = next.depth + 1;
+      if (depth < MAX_DEPTH) waiting.push(...walked.dirs.map(({ path }) => ({ path, depth })).reverse());
+    }
+  }
+
+  async #walked(dir: string, call: CallOptions, onError: WalkOptions["onError"]): Promise<WalkedDirectory | undefined> {
+    try {
+      const entries = await this.list(dir, call);
+      return { dir, dirs: entries.filter((entry) => entry.is_dir), files: entries.filter((entry) => !entry.is_dir) };
+    } catch (error) {
+      if (!onError) throw error;
+      onError(error, dir);
+      return undefined;
+    }
+  }
+
+  async #writePieces(path: string, pieces: AsyncIterable<string | Uint8Array>, limits: CallControl): Promise<FileWritten> {
+    const { signal } = limits;
     throwIfAborted(signal);
-    const upload = this.client.native.uploadFile(this.sandbox, path);
+    const upload = startUpload(this.client, this.sandbox, path, limits);
     try {
       for await (const piece of pieces) {
         const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
         if (!(bytes instanceof Uint8Array))
           throw new InvalidOptionError("write: the pieces of a stream must be strings or bytes");
-        if (!(await call(signal, (cancel) => upload.push(bytes, cancel)))) break;
+        if (!(await call(limits, (cancel) => upload.push(bytes, cancel)))) break;
       }
-      return await call(signal, (cancel) => upload.finish(cancel));
+      return await call(limits, (cancel) => upload.finish(cancel));
     } catch (error) {
       upload.abort();
       throw signal?.aborted ? aborted(signal) : translated(error);
     }
   }
+}
+
+async function* counted<T extends Uint8Array>(
+  pieces: AsyncIterable<T>,
+  onProgress: ((bytes: number) => void) | undefined,
+): AsyncGenerator<T, void, undefined> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    yield piece;
+    bytes += piece.byteLength;
+    onProgress?.(bytes);
+  }
+}
+
+function startUpload(client: Client, sandbox: string, path: string, limits: CallControl) {
+  try {
+    return client.native.uploadFile(sandbox, path, cancelToken(limits));
+  } catch (error) {
+    throw translated(error);
+  }
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/+$/, "");
+}
+
+function checkedMode(mode: unknown): string {
+  if (typeof mode === "number" && Number.isInteger(mode) && mode >= 0 && mode <= 0o7777) return mode.toString(8);
+  if (typeof mode === "string" && /^([0-7]{1,5}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$/.test(mode)) return mode;
+  throw new InvalidOptionError(`chmod: not a mode: \`${String(mode)}\``);
 }

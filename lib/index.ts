@@ -3,9 +3,24 @@
  *
  * @packageDocumentation
  */
+export type {
+  AppCreateOptions,
+  AppDomain,
+  AppDomainRecord,
+  AppInfo,
+  AppUpdateOptions,
+  DeploymentInfo,
+  EnvVar,
+  EnvVarOptions,
+  PreviewRepo,
+} from "./app.js";
+export { AppsAPI, AppsAPI as AppsNamespace } from "./apps.js";
 export type { CallOptions } from "./call-options.js";
-export { Client, Client as default, type ClientConfig } from "./client.js";
+export { Client, Client as default, type ClientConfig, type MeInfo } from "./client.js";
 export { CodeContext, type CodeContextOptions, type RunCodeOptions } from "./code-context.js";
+export type { DatabaseCloneOptions, DatabaseCreateOptions, DatabaseInfo } from "./database.js";
+export { DatabasesAPI, DatabasesAPI as DatabasesNamespace } from "./databases.js";
+export type { TransferOptions, TransferProgress } from "./directory.js";
 export {
   AbortError,
   AuthError,
@@ -29,21 +44,56 @@ export {
   TemplateBuildError,
   TimeoutError,
 } from "./errors.js";
-export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks } from "./exec.js";
+export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks, StartOptions } from "./exec.js";
 export { Execution, type ExecutionCallbacks, type ExecutionErrorInfo } from "./execution.js";
-export type { FileContent, FileInfo } from "./filesystem.js";
+export type { BranchOutcome, Candidate, ExploreOptions, ExploreResult } from "./explore.js";
+export type { FileContent, FileInfo, FileTransferOptions, WalkedDirectory, WalkOptions } from "./filesystem.js";
+export type { PromoteResult, SandboxForkOptions, SandboxForkTreeOptions, SandboxPromoteOptions } from "./fork.js";
+export type {
+  FunctionCreateOptions,
+  FunctionDeployOptions,
+  FunctionInfo,
+  FunctionMetrics,
+  FunctionRun,
+  FunctionRunInfo,
+  FunctionRuntime,
+  FunctionUpdateOptions,
+} from "./function.js";
+export { FunctionsAPI, FunctionsAPI as FunctionsNamespace } from "./functions.js";
+export type { Logger, RetryInfo } from "./logging.js";
 export type { RequestOptions } from "./request.js";
 export { type Chart, type DataFrame, Result } from "./result.js";
-export { type OneShotLanguage, Sandbox, type SandboxCreateOptions } from "./sandbox.js";
+export { type CommandEvent, RunningCommand } from "./running-command.js";
+export { type LogsOptions, type OneShotLanguage, Sandbox, type SandboxCreateOptions } from "./sandbox.js";
+export type { SandboxInfo } from "./sandbox-info.js";
+export {
+  type ScheduleCreateOptions,
+  type ScheduleInfo,
+  type ScheduleRequest,
+  SchedulesAPI,
+  SchedulesAPI as SchedulesNamespace,
+  type ScheduleUpdateOptions,
+} from "./schedules.js";
+export {
+  type SnapshotInfo,
+  type SnapshotListOptions,
+  SnapshotsAPI,
+  SnapshotsAPI as SnapshotsNamespace,
+} from "./snapshots.js";
+export type {
+  TemplateBuild,
+  TemplateBuildOptions,
+  TemplateDockerfileBuildOptions,
+  TemplateInfo,
+  TemplateRegisterOptions,
+} from "./template.js";
+export { type VolumeInfo, VolumesAPI, VolumesAPI as VolumesNamespace } from "./volumes.js";
 export type {
   CreatedToken,
   ErrorCode,
   ExecutionStatus,
   FileWritten,
   LifecycleInfo,
-  MeInfo,
-  SandboxInfo,
   SandboxStatus,
-  TemplateInfo,
   TokenInfo,
 } from "./wire/index.js";

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type * as Binding from "../native/binding.cjs";
 
-export type { CancelToken, NativeClient, NativeExecStream, NativeExecutionStream } from "../native/binding.cjs";
+export type { CancelToken, NativeClient, NativeExecStream, NativeExecutionStream, NativeLineStream } from "../native/binding.cjs";
 
 const nativeFolder = join(__dirname, "..", "native");
 

@@ -5,6 +5,7 @@
  */
 import { z } from "zod/v4";
 import { InvalidOptionError } from "./errors.js";
+import type { Logger } from "./logging.js";
 
 /** Names that callers confuse with the right ones. */
 const HINTS: Record<string, string> = {
@@ -24,10 +25,16 @@ const HINTS: Record<string, string> = {
   workdir: "cwd",
 };
 
-const signal = z.custom<AbortSignal>(isSignal, "must be an AbortSignal").optional();
-const callback = z.custom<(value: never) => unknown>((value) => typeof value === "function", "must be a function").optional();
-const text = z.string().min(1);
-const strings = z.record(z.string().min(1), z.string());
+/** An AbortSignal. */
+export const signal = z.custom<AbortSignal>(isSignal, "must be an AbortSignal").optional();
+/** A function. */
+export const callback = z
+  .custom<(value: never) => unknown>((value) => typeof value === "function", "must be a function")
+  .optional();
+/** Text that is not empty. */
+export const text = z.string().min(1);
+/** Names and texts. */
+export const strings = z.record(z.string().min(1), z.string());
 const seconds = z.number().positive().optional();
 const flag = z.boolean().optional();
 
@@ -42,14 +49,30 @@ const ttl = z
   .max(MAX_SECONDS * 10)
   .optional();
 
-/** Options that only have a signal. */
-export const callOptions = z.strictObject({ signal });
+/** Milliseconds that fit a timer. */
+export const timeoutMs = z.number().int().positive().max(2_147_483_647).optional();
+
+/** Options that every call has. */
+export const callOptions = z.strictObject({ signal, timeoutMs });
+
+/** Options of a transfer. */
+export const transferOptions = callOptions.extend({ onProgress: callback });
+
+/** Options of `walk`. */
+export const walkOptions = callOptions.extend({ onError: callback });
+
+/** Options of `copy`. */
+export const copyOptions = callOptions.extend({ recursive: flag });
 
 /** Options of the client. */
 export const clientOptions = z.strictObject({
   apiUrl: z.string().nullish(),
   apiKey: z.string().nullish(),
-  timeoutMs: z.number().int().positive().max(2_147_483_647).optional(),
+  timeoutMs,
+  logger: z
+    .custom<Logger>((value) => typeof value === "object" && value !== null, "must be an object such as `console`")
+    .optional(),
+  onRetry: callback,
   maxCreateRetrySeconds: z.number().nonnegative().max(MAX_SECONDS).optional(),
 });
 
@@ -67,6 +90,7 @@ export const createOptions = z.strictObject({
   metadata: strings.optional(),
   volumes: z.array(z.strictObject({ name: text, readOnly: flag, read_only: flag })).optional(),
   signal,
+  timeoutMs,
 });
 
 /** Options of `exec`. */
@@ -83,6 +107,9 @@ export const execOptions = z.strictObject({
 /** Options of `execStream`. */
 export const execStreamOptions = execOptions.extend({ onStdout: callback, onStderr: callback });
 
+/** Options of `commands.start`. */
+export const startOptions = execOptions.omit({ check: true }).extend({ maxOutputBytes: z.number().int().positive().optional() });
+
 /** Options of `createCodeContext`. */
 export const codeContextOptions = z.strictObject({
   language: text.optional(),
@@ -90,6 +117,7 @@ export const codeContextOptions = z.strictObject({
   env: strings.optional(),
   fresh: flag,
   signal,
+  timeoutMs,
 });
 
 /** Options of `CodeContext.runCode`. */

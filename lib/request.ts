@@ -1,7 +1,13 @@
 /**
  * Calls that have no method of their own.
  */
-import { InvalidOptionError, NetworkError } from "./errors.js";
+import { NetworkError } from "./errors.js";
+
+/** Whatever `fetch` takes as a body. */
+export type RequestBody = NonNullable<ConstructorParameters<typeof Response>[0]>;
+
+/** Whatever `fetch` takes as headers. */
+export type RequestHeaders = NonNullable<ConstructorParameters<typeof Headers>[0]>;
 
 /** Options of {@link Client.request}. */
 export interface RequestOptions {
@@ -9,28 +15,34 @@ export interface RequestOptions {
   query?: Record<string, string | number | boolean | undefined>;
   /** Body, sent as JSON. */
   json?: unknown;
-  /** Body, sent as it is. `json` comes first. */
-  body?: string | Uint8Array;
+  /** Body, sent as it is; a form is encoded. `json` comes first. */
+  body?: RequestBody;
   /** Further headers. */
-  headers?: Record<string, string>;
+  headers?: RequestHeaders;
   /** Time limit in milliseconds. Default: the client's. */
   timeoutMs?: number;
   /** How the answer is read. Default `json`. */
   parseAs?: "json" | "text" | "none";
-  /** Has no effect: only calls that change nothing are repeated. */
+  /** Has no effect: only calls that change nothing more the second time are repeated. */
   noRetry?: boolean;
   /** Aborts the call. */
   signal?: AbortSignal;
 }
 
 /** @internal Bytes and content type. */
-export function bodyOf({ json, body, headers = {} }: RequestOptions): [Uint8Array | null, string | null] {
-  if (json !== undefined) return [Buffer.from(JSON.stringify(json)), "application/json"];
+export async function bodyOf(
+  json: unknown,
+  body: RequestBody | undefined,
+  headers: Headers,
+): Promise<[Uint8Array | null, string | null]> {
+  const named = headers.get("content-type");
+  headers.delete("content-type");
+  if (json !== undefined) return [Buffer.from(JSON.stringify(json)), named ?? "application/json"];
   if (body === undefined) return [null, null];
-  const named = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
-  if (typeof body === "string") return [Buffer.from(body), named ?? "text/plain;charset=UTF-8"];
   if (body instanceof Uint8Array) return [body, named ?? "application/octet-stream"];
-  throw new InvalidOptionError("request: option `body` must be a string or bytes");
+  const encoded = new Response(body);
+  const contentType = named ?? encoded.headers.get("content-type") ?? "application/octet-stream";
+  return [new Uint8Array(await encoded.arrayBuffer()), contentType];
 }
 
 /** @internal The answer as the caller wants it. */

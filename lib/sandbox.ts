@@ -2,17 +2,34 @@
  * A sandbox.
  */
 import { randomUUID } from "node:crypto";
+import { ask, control, listOf, pathOf, patient } from "./answer.js";
 import { call } from "./call.js";
 import type { CallOptions } from "./call-options.js";
 import { type Client, type ClientConfig, clientOf } from "./client.js";
 import { CodeContext, type CodeContextOptions } from "./code-context.js";
 import { CommandsNamespace } from "./commands.js";
-import { InvalidOptionError, NotFoundError } from "./errors.js";
+import { InvalidOptionError, NotFoundError, ServerError } from "./errors.js";
 import { type Command, type ExecOptions, type ExecResult, type ExecStreamCallbacks, exec, execStream } from "./exec.js";
+import { type Candidate, type ExploreOptions, type ExploreResult, explore } from "./explore.js";
 import { FilesystemNamespace } from "./filesystem.js";
+import {
+  fork,
+  forkTree,
+  type PromoteResult,
+  promote,
+  type SandboxForkOptions,
+  type SandboxForkTreeOptions,
+  type SandboxPromoteOptions,
+} from "./fork.js";
+import { logLines } from "./log-lines.js";
+import { logsOptions } from "./namespace-options.js";
 import { callOptions, checked, checkedText, codeContextOptions } from "./options.js";
+import { portsOf, previewUrl } from "./preview.js";
+import type { RequestOptions } from "./request.js";
+import type { SandboxInfo } from "./sandbox-info.js";
 import { quoted } from "./shell.js";
-import type { CodeContextInfo, LifecycleInfo, SandboxInfo, SandboxStatus } from "./wire/index.js";
+import type { SnapshotInfo } from "./snapshots.js";
+import type { CodeContextInfo, LifecycleInfo } from "./wire/index.js";
 
 /** Options of {@link Sandbox.create}. */
 export interface SandboxCreateOptions {
@@ -40,10 +57,23 @@ export interface SandboxCreateOptions {
   volumes?: { name: string; readOnly?: boolean; read_only?: boolean }[];
   /** Aborts the call; a sandbox that was on its way is deleted. */
   signal?: AbortSignal;
+  /** Time limit of each try in milliseconds. Default: at least 120 000. */
+  timeoutMs?: number;
 }
 
 /** Languages of {@link Sandbox.runCode}. */
 export type OneShotLanguage = "python" | "shell";
+
+/** Options of {@link Sandbox.logs}. */
+export interface LogsOptions extends CallOptions {
+  /** Which output. Default: both. */
+  stream?: "stdout" | "stderr" | "both";
+  /** True: waits for what comes. Default false. */
+  follow?: boolean;
+}
+
+/** How long memory and disk may take to be written or read, in milliseconds. */
+const COPY_LIMIT = 180_000;
 
 /** Longest code that is passed as an argument, in bytes; the kernel's limit is 128 KiB. */
 const MAX_ARGUMENT = 96 * 1024;
@@ -116,14 +146,14 @@ export class Sandbox {
   }
 
   /** Its state, as the server said last. */
-  get status(): SandboxStatus {
+  get status(): SandboxInfo["status"] {
     return this.#info.status;
   }
 
   /** Asks the server for {@link Sandbox.info}. */
   async refresh(options?: CallOptions): Promise<this> {
-    const { signal } = checked(callOptions, options, "refresh");
-    this.#info = await call(signal, (cancel) => this.client.native.getSandbox(this.id, cancel));
+    const limits = checked(callOptions, options, "refresh");
+    this.#info = await call(limits, (cancel) => this.client.native.getSandbox(this.id, cancel));
     return this;
   }
 
@@ -174,48 +204,147 @@ export class Sandbox {
    */
   async createCodeContext(language?: string | CodeContextOptions, options?: CodeContextOptions): Promise<CodeContext> {
     const given = typeof language === "string" ? { ...options, language } : { ...language, ...options };
-    const { signal, ...rest } = checked(codeContextOptions, given, "createCodeContext");
+    const { signal, timeoutMs, ...rest } = checked(codeContextOptions, given, "createCodeContext");
     const request = { ...defined(rest), language: normalized(rest.language ?? "python") };
-    const info = await call(signal, (cancel) => this.client.native.createCodeContext(this.id, request, cancel));
+    const info = await call({ signal, timeoutMs }, (cancel) => this.client.native.createCodeContext(this.id, request, cancel));
     return new CodeContext(this.client, this.id, info.id, info.language || request.language);
   }
 
   /** The code contexts of the sandbox. */
   async listCodeContexts(options?: CallOptions): Promise<CodeContext[]> {
-    const { signal } = checked(callOptions, options, "listCodeContexts");
-    const infos = await call(signal, (cancel) => this.client.native.listCodeContexts(this.id, cancel));
+    const limits = checked(callOptions, options, "listCodeContexts");
+    const infos = await call(limits, (cancel) => this.client.native.listCodeContexts(this.id, cancel));
     return infos.map((info: CodeContextInfo) => new CodeContext(this.client, this.id, info.id, info.language || "python"));
   }
 
   /** Ends the sandbox and deletes what belongs to it. No error if it is gone already. */
   async kill(options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "kill");
+    const limits = checked(callOptions, options, "kill");
     try {
-      await call(signal, (cancel) => this.client.native.deleteSandbox(this.id, cancel));
+      await call(limits, (cancel) => this.client.native.deleteSandbox(this.id, cancel));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
     this.#info = { ...this.#info, status: "deleted" };
   }
 
+  /** Stops all its processes until {@link Sandbox.resume}; they keep their memory. */
+  async pause(options?: CallOptions): Promise<void> {
+    await this.#change("pause", "paused", control(options, "pause"));
+  }
+
+  /** Lets its processes run again. */
+  async resume(options?: CallOptions): Promise<void> {
+    await this.#change("resume", "running", control(options, "resume"));
+  }
+
+  /** Writes memory and disk away and frees what it used; the next call wakes it. */
+  async hibernate(options?: CallOptions): Promise<void> {
+    const request = patient(this.client, control(options, "hibernate"), COPY_LIMIT);
+    await this.#change("hibernate", "hibernated", request);
+  }
+
+  /** Wakes it if it hibernates; no error if it runs already. */
+  async wake(options?: CallOptions): Promise<void> {
+    try {
+      await this.#change("wake", "running", patient(this.client, control(options, "wake"), COPY_LIMIT));
+    } catch (error) {
+      if (!(error instanceof ServerError && error.message.includes("already running"))) throw error;
+      this.#info = { ...this.#info, status: "running" };
+    }
+  }
+
+  /** Keeps memory and disk as they are now; new sandboxes can start from it with `fromSnapshot`. */
+  async snapshot(options?: CallOptions): Promise<SnapshotInfo> {
+    const request = patient(this.client, control(options, "snapshot"), COPY_LIMIT);
+    return ask(this.client, "POST", pathOf("sandboxes", this.id, "snapshots"), request);
+  }
+
+  /**
+   * A copy of the sandbox as it is now.
+   *
+   * @throws {CapacityError} if there was no room for it.
+   */
+  async fork(options?: SandboxForkOptions): Promise<Sandbox> {
+    return new Sandbox(await fork(this.client, this.#info, options), this.client);
+  }
+
+  /** Several copies of the sandbox as it is now; fewer than `count` where there is not enough room. */
+  async forkTree(options: SandboxForkTreeOptions): Promise<Sandbox[]> {
+    const { children } = await forkTree(this.client, this.#info, options);
+    return children.map((child) => new Sandbox(child, this.client));
+  }
+
+  /** Makes a copy independent of the sandbox that it was made from. */
+  async promote(options?: SandboxPromoteOptions): Promise<PromoteResult> {
+    return promote(this.client, this.id, options);
+  }
+
+  /**
+   * Tries each candidate in a copy of the sandbox and keeps the best copy.
+   *
+   * @example
+   * ```ts
+   * const { winner } = await sandbox.explore(["python greedy.py", "python exact.py"], {
+   *   scoreFn: (_, outcome) => (outcome.stdoutTail.includes("PASS") ? 1 : 0),
+   * });
+   * ```
+   * @throws {ExploreError} if no candidate succeeded; all copies are deleted then.
+   */
+  async explore(candidates: (Candidate | string)[], options?: ExploreOptions): Promise<ExploreResult> {
+    return explore(candidates, options, async (count, metadata) => {
+      const { children, treeId } = await forkTree(this.client, this.#info, { count, metadata });
+      return { children: children.map((child) => new Sandbox(child, this.client)), treeId };
+    });
+  }
+
+  /**
+   * The log of the sandbox, line by line. Leaving the loop closes the connection.
+   *
+   * @param options - `follow: true` waits for what comes; default: what is there.
+   */
+  async *logs(options?: LogsOptions): AsyncGenerator<string, void, undefined> {
+    const { stream, follow, ...limits } = checked(logsOptions, options, "logs");
+    const query: [string, string][] = stream ? [["stream", stream]] : [];
+    if (follow !== undefined) query.push(["follow", follow ? "1" : "0"]);
+    const accept = follow ? "text/event-stream" : "text/plain";
+    yield* logLines(this.client, { path: pathOf("sandboxes", this.id, "logs"), query, accept, endsWithDone: false }, limits);
+  }
+
+  /**
+   * The address under which a port is served to everybody who knows it; nothing is sent.
+   *
+   * @throws {RangeError} for a port that is none, {@link NotSupportedError} on the local engine.
+   */
+  previewUrl(port: number, scheme: "http" | "https" = "https"): string {
+    return previewUrl(this.client, this.id, port, scheme);
+  }
+
+  /** The addresses of all ports that are listened on. */
+  async previewUrls(options?: CallOptions): Promise<Record<number, string>> {
+    const answer = await this.client.request("GET", pathOf("sandboxes", this.id, "ports"), control(options, "previewUrls"));
+    const ports = portsOf(listOf(answer, "ports", "items"));
+    return Object.fromEntries(ports.map((port) => [port, this.previewUrl(port)]));
+  }
+
   /** TTL, persistence and idle time. */
   async lifecycle(options?: CallOptions): Promise<LifecycleInfo> {
-    const { signal } = checked(callOptions, options, "lifecycle");
-    return call(signal, (cancel) => this.client.native.lifecycle(this.id, cancel));
+    const limits = checked(callOptions, options, "lifecycle");
+    return call(limits, (cancel) => this.client.native.lifecycle(this.id, cancel));
   }
 
   /** Sets the idle time after which the sandbox is deleted, in seconds. */
   async setTtl(seconds: number, options?: CallOptions): Promise<LifecycleInfo> {
-    const { signal } = checked(callOptions, options, "setTtl");
+    const limits = checked(callOptions, options, "setTtl");
     if (!Number.isInteger(seconds) || seconds < 0) throw wrongTtl(seconds);
-    return call(signal, (cancel) => this.client.native.updateLifecycle(this.id, { ttl_seconds: seconds }, cancel));
+    return call(limits, (cancel) => this.client.native.updateLifecycle(this.id, { ttl_seconds: seconds }, cancel));
   }
 
   /** Sets whether the sandbox outlives its idle time and `await using`. */
   async setPersistent(persistent: boolean, options?: CallOptions): Promise<LifecycleInfo> {
-    const { signal } = checked(callOptions, options, "setPersistent");
+    const limits = checked(callOptions, options, "setPersistent");
     if (typeof persistent !== "boolean") throw new InvalidOptionError("setPersistent: must be true or false");
-    const lifecycle = await call(signal, (cancel) => this.client.native.updateLifecycle(this.id, { persistent }, cancel));
+    const lifecycle = await call(limits, (cancel) => this.client.native.updateLifecycle(this.id, { persistent }, cancel));
     this.#info = { ...this.#info, persistent };
     return lifecycle;
   }
@@ -223,6 +352,11 @@ export class Sandbox {
   /** Ends the sandbox at the end of an `await using` block, unless it is persistent. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#info.persistent) await this.kill();
+  }
+
+  async #change(verb: string, status: SandboxInfo["status"], request: RequestOptions): Promise<void> {
+    await this.client.request("POST", pathOf("sandboxes", this.id, verb), { ...request, parseAs: "none" });
+    this.#info = { ...this.#info, status };
   }
 }
 

@@ -19,24 +19,24 @@ export class SandboxNamespace {
 
   /** See {@link Sandbox.create}. */
   async create(options?: SandboxCreateOptions): Promise<Sandbox> {
-    const { signal, ...rest } = checked(createOptions, options, "Sandbox.create");
+    const { signal, timeoutMs, ...rest } = checked(createOptions, options, "Sandbox.create");
     const request = requestOf(rest);
-    const info = await call(signal, (cancel) => this.client.native.createSandbox(request, cancel));
+    const info = await call({ signal, timeoutMs }, (cancel) => this.client.native.createSandbox(request, cancel));
     return Sandbox.fromInfo(request.persistent ? { persistent: true, ...info } : info, this.client);
   }
 
   /** See {@link Sandbox.list}. */
   async list(options?: CallOptions): Promise<Sandbox[]> {
-    const { signal } = checked(callOptions, options, "Sandbox.list");
-    const infos = await call(signal, (cancel) => this.client.native.listSandboxes(cancel));
+    const limits = checked(callOptions, options, "Sandbox.list");
+    const infos = await call(limits, (cancel) => this.client.native.listSandboxes(cancel));
     return infos.map((info) => Sandbox.fromInfo(info, this.client));
   }
 
   /** See {@link Sandbox.get}. */
   async get(id: string, options?: CallOptions): Promise<Sandbox> {
-    const { signal } = checked(callOptions, options, "Sandbox.get");
+    const limits = checked(callOptions, options, "Sandbox.get");
     checkedText(id, "a sandbox id");
-    return Sandbox.fromInfo(await call(signal, (cancel) => this.client.native.getSandbox(id, cancel)), this.client);
+    return Sandbox.fromInfo(await call(limits, (cancel) => this.client.native.getSandbox(id, cancel)), this.client);
   }
 
   /**
@@ -45,16 +45,16 @@ export class SandboxNamespace {
    * @throws {NotFoundError} if there is none with this id.
    */
   async delete(id: string, options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "sandboxes.delete");
+    const limits = checked(callOptions, options, "sandboxes.delete");
     checkedText(id, "a sandbox id");
-    await call(signal, (cancel) => this.client.native.deleteSandbox(id, cancel));
+    await call(limits, (cancel) => this.client.native.deleteSandbox(id, cancel));
   }
 }
 
 type CheckedOptions = ReturnType<typeof createOptions.parse>;
 
 /** The spelling with an underscore comes first where both are given, as in 0.9.0. */
-function requestOf(options: Omit<CheckedOptions, "signal">): CreateSandbox {
+function requestOf(options: Omit<CheckedOptions, "signal" | "timeoutMs">): CreateSandbox {
   if (!warned && (options.cpu ?? options.memoryMb ?? options.memory_mb) !== undefined) {
     warned = true;
     console.warn("@pandastack/sdk: `cpu` and `memoryMb` have no effect: the template decides");

@@ -13,15 +13,15 @@ export class TokenNamespace {
 
   /** The caller's tokens, without their secrets. */
   async list(options?: CallOptions): Promise<TokenInfo[]> {
-    const { signal } = checked(callOptions, options, "tokens.list");
-    return call(signal, (cancel) => this.client.native.listTokens(cancel));
+    const limits = checked(callOptions, options, "tokens.list");
+    return call(limits, (cancel) => this.client.native.listTokens(cancel));
   }
 
   /** A new token; its secret is in the answer and nowhere else. */
   async create(label?: string, options?: CallOptions): Promise<CreatedToken> {
-    const { signal } = checked(callOptions, options, "tokens.create");
+    const limits = checked(callOptions, options, "tokens.create");
     if (label !== undefined) checkedText(label, "a token label");
-    return call(signal, (cancel) => this.client.native.createToken(label, cancel));
+    return call(limits, (cancel) => this.client.native.createToken(label, cancel));
   }
 
   /**
@@ -31,8 +31,8 @@ export class TokenNamespace {
    * @throws {NotFoundError} if there is none with this prefix.
    */
   async revoke(prefix: string, options?: CallOptions): Promise<void> {
-    const { signal } = checked(callOptions, options, "tokens.revoke");
+    const limits = checked(callOptions, options, "tokens.revoke");
     checkedText(prefix, "a token prefix");
-    await call(signal, (cancel) => this.client.native.revokeToken(prefix, cancel));
+    await call(limits, (cancel) => this.client.native.revokeToken(prefix, cancel));
   }
 }

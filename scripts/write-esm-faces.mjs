@@ -13,7 +13,9 @@ for (const entry of Object.values(exports)) {
   const name = basename(script, ".js");
   const hasDefault = /exports(\.default = |, "default")/.test(readFileSync(root + script, "utf8"));
   const face = `export * from './${name}.js'\n`;
-  const types = hasDefault ? `${face}export { default } from './${name}.js'\n` : face;
+  // Under Node's rules the default import of a CommonJS module is the module, also to the compiler: the class is exported by its name.
+  const [, named] = /(\w+) as default/.exec(readFileSync(root + script.replace(/\.js$/, ".d.ts"), "utf8")) ?? [];
+  const types = hasDefault ? `${face}export { ${named} as default } from './${name}.js'\n` : face;
   // Node gives `module.exports` as the default import, some bundlers and test runners its `default`.
   const code = hasDefault
     ? `${face}import implementation from './${name}.js';\nexport default implementation.default ?? implementation;\n`

@@ -12,6 +12,7 @@ import type {
   LifecycleInfo,
   MeInfo,
   RawRequest,
+  Retry,
   RunCode,
   SandboxInfo,
   TemplateInfo,

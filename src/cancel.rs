@@ -1,5 +1,7 @@
 //! Cancelling a call: JavaScript listens to the signal and cancels the token, which drops the request.
 
+use std::time::Duration;
+
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
 use pandastack_client::protocol::error::ErrorCode;
@@ -8,23 +10,26 @@ use tokio_util::sync::CancellationToken;
 
 use crate::outcome::Outcome;
 
-/// Ends the calls that it was given to.
+/// Ends the calls that it was given to, at the latest after their time limit.
 #[napi]
-pub struct CancelToken(pub(crate) CancellationToken);
+pub struct CancelToken {
+    pub(crate) token: CancellationToken,
+    pub(crate) limit: Option<Duration>,
+}
 
 #[napi]
 impl CancelToken {
-    /// A token that is not cancelled.
+    /// A token that is not cancelled. `timeout_ms` replaces the time limit that a call has by itself.
     #[napi(constructor)]
-    #[allow(clippy::new_without_default, reason = "constructed from JavaScript only")]
-    pub fn new() -> Self {
-        Self(CancellationToken::new())
+    pub fn new(timeout_ms: Option<u32>) -> Self {
+        let limit = timeout_ms.map(|limit| Duration::from_millis(limit.into()));
+        Self { token: CancellationToken::new(), limit }
     }
 
     /// Ends every call that holds this token, now and later.
     #[napi]
     pub fn cancel(&self) {
-        self.0.cancel();
+        self.token.cancel();
     }
 }
 
@@ -34,7 +39,7 @@ pub(crate) fn run<'env, T: ToNapiValue + Send + 'static>(
     cancel: Option<&CancelToken>,
     work: impl Future<Output = Result<T>> + Send + 'static,
 ) -> napi::Result<PromiseRaw<'env, Outcome<T>>> {
-    let token = cancel.map(|cancel| cancel.0.clone());
+    let token = cancel.map(|cancel| cancel.token.clone());
     env.spawn_future(async move { Ok(Outcome(until_cancelled(token, work).await)) })
 }
 

@@ -55,7 +55,7 @@ impl NativeClient {
         options: Value,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let (client, options) = (self.client.clone(), from_js::<CreateCodeContext>(options)?);
+        let (client, options) = (self.client_for(cancel), from_js::<CreateCodeContext>(options)?);
         run(env, cancel, async move { json(client.create_code_context(&sandbox, &options).await?) })
     }
 
@@ -67,7 +67,7 @@ impl NativeClient {
         sandbox: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.list_code_contexts(&sandbox).await?) })
     }
 
@@ -80,7 +80,7 @@ impl NativeClient {
         context: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<()>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { client.delete_code_context(&sandbox, &context).await })
     }
 
@@ -93,7 +93,7 @@ impl NativeClient {
         context: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<()>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { client.interrupt_code_context(&sandbox, &context).await })
     }
 
@@ -106,7 +106,7 @@ impl NativeClient {
         context: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<()>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { client.restart_code_context(&sandbox, &context).await })
     }
 
@@ -123,7 +123,7 @@ impl NativeClient {
         cell: Value,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<NativeExecutionStream>>> {
-        let (client, cell) = (self.client.clone(), from_js::<RunCode>(cell)?);
+        let (client, cell) = (self.client_for(cancel), from_js::<RunCode>(cell)?);
         run(env, cancel, async move {
             Ok(NativeExecutionStream(Pull::new(client.run_code(&sandbox, &context, &cell).await?)))
         })

@@ -57,7 +57,7 @@ impl NativeClient {
         command: Value,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let (client, command) = (self.client.clone(), from_js::<ExecRequest>(command)?);
+        let (client, command) = (self.client_for(cancel), from_js::<ExecRequest>(command)?);
         run(env, cancel, async move { json(client.exec(&sandbox, &command).await?) })
     }
 
@@ -73,7 +73,7 @@ impl NativeClient {
         command: Value,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<NativeExecStream>>> {
-        let (client, command) = (self.client.clone(), from_js::<ExecRequest>(command)?);
+        let (client, command) = (self.client_for(cancel), from_js::<ExecRequest>(command)?);
         run(env, cancel, async move { Ok(NativeExecStream(Pull::new(client.exec_stream(&sandbox, &command).await?))) })
     }
 }

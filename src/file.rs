@@ -119,7 +119,7 @@ impl NativeClient {
         path: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Buffer>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { Ok(client.read_file(&sandbox, &path).await?.into()) })
     }
 
@@ -132,7 +132,7 @@ impl NativeClient {
         path: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<NativeFileDownload>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move {
             Ok(NativeFileDownload(Arc::new(Mutex::new(Some(client.download_file(&sandbox, &path).await?)))))
         })
@@ -148,14 +148,20 @@ impl NativeClient {
         bytes: Uint8Array,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let (client, bytes) = (self.client.clone(), pinned(bytes));
+        let (client, bytes) = (self.client_for(cancel), pinned(bytes));
         run(env, cancel, async move { json(client.write_file(&sandbox, &path, bytes).await?) })
     }
 
     /// Starts to write a file piece by piece.
     #[napi(ts_return_type = "NativeFileUpload")]
-    pub fn upload_file(&self, sandbox: String, path: String) -> Outcome<NativeFileUpload> {
-        let upload = within_runtime_if_available(|| self.client.upload_file(&sandbox, &path));
+    pub fn upload_file(
+        &self,
+        sandbox: String,
+        path: String,
+        cancel: Option<&CancelToken>,
+    ) -> Outcome<NativeFileUpload> {
+        let client = self.client_for(cancel);
+        let upload = within_runtime_if_available(|| client.upload_file(&sandbox, &path));
         Outcome(upload.map(|upload| NativeFileUpload {
             upload: Arc::new(Mutex::new(Some(upload))),
             aborted: CancellationToken::new(),
@@ -171,7 +177,7 @@ impl NativeClient {
         path: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<()>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { client.remove_file(&sandbox, &path).await })
     }
 
@@ -184,7 +190,7 @@ impl NativeClient {
         path: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.list_files(&sandbox, &path).await?) })
     }
 
@@ -197,7 +203,7 @@ impl NativeClient {
         path: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.stat_file(&sandbox, &path).await?) })
     }
 }

@@ -19,7 +19,7 @@ impl NativeClient {
         env: &'env Env,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.me().await?) })
     }
 
@@ -36,7 +36,7 @@ impl NativeClient {
         content_type: Option<String>,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Buffer>>> {
-        let (client, call) = (self.client.clone(), from_js::<RawRequest>(call)?);
+        let (client, call) = (self.client_for(cancel), from_js::<RawRequest>(call)?);
         let body = body.map(pinned).zip(content_type);
         run(env, cancel, async move { Ok(Vec::from(client.request(&call, body).await?).into()) })
     }

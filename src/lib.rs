@@ -9,6 +9,7 @@ mod exec;
 mod file;
 mod health;
 mod lifecycle;
+mod lines;
 mod outcome;
 mod sandbox;
 mod stream;

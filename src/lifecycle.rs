@@ -19,7 +19,7 @@ impl NativeClient {
         sandbox: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.lifecycle(&sandbox).await?) })
     }
 
@@ -35,7 +35,7 @@ impl NativeClient {
         update: Value,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let (client, update) = (self.client.clone(), from_js::<UpdateLifecycle>(update)?);
+        let (client, update) = (self.client_for(cancel), from_js::<UpdateLifecycle>(update)?);
         run(env, cancel, async move { json(client.update_lifecycle(&sandbox, &update).await?) })
     }
 }

@@ -22,7 +22,7 @@ impl NativeClient {
         options: Value,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let (client, options) = (self.client.clone(), from_js::<CreateSandbox>(options)?);
+        let (client, options) = (self.client_for(cancel), from_js::<CreateSandbox>(options)?);
         run(env, cancel, async move { json(client.create_sandbox(&options).await?) })
     }
 
@@ -34,7 +34,7 @@ impl NativeClient {
         id: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.get_sandbox(&id).await?) })
     }
 
@@ -45,7 +45,7 @@ impl NativeClient {
         env: &'env Env,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.list_sandboxes().await?) })
     }
 
@@ -57,7 +57,7 @@ impl NativeClient {
         id: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<()>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { client.delete_sandbox(&id).await })
     }
 }

@@ -16,7 +16,7 @@ impl NativeClient {
         env: &'env Env,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.list_templates().await?) })
     }
 
@@ -28,7 +28,7 @@ impl NativeClient {
         name: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.get_template(&name).await?) })
     }
 }

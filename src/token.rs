@@ -17,7 +17,7 @@ impl NativeClient {
         env: &'env Env,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.list_tokens().await?) })
     }
 
@@ -29,7 +29,7 @@ impl NativeClient {
         label: Option<String>,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { json(client.create_token(&CreateToken { label }).await?) })
     }
 
@@ -41,7 +41,7 @@ impl NativeClient {
         prefix: String,
         cancel: Option<&CancelToken>,
     ) -> napi::Result<PromiseRaw<'env, Outcome<()>>> {
-        let client = self.client.clone();
+        let client = self.client_for(cancel);
         run(env, cancel, async move { client.revoke_token(&prefix).await })
     }
 }

@@ -128,5 +128,5 @@ test("a class can be told by a copy of the package", () => {
 test("errors can be made by hand as in 0.9.0", () => {
   expect(new sdk.PandaStackError("m", 404)).toMatchObject({ message: "m", statusCode: 404, name: "PandaStackError" });
   expect(new sdk.CommandError("m", 3, "o", "e")).toMatchObject({ exitCode: 3, stdout: "o", stderr: "e", code: "command" });
-  expect(new sdk.TemplateBuildError("m", { id: 1 })).toMatchObject({ build: { id: 1 }, code: "template_build" });
+  expect(new sdk.TemplateBuildError("m", { id: "1" } as never)).toMatchObject({ build: { id: "1" }, code: "template_build" });
 });

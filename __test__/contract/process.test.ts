@@ -141,3 +141,34 @@ describe("the local engine", () => {
     expect(output).toMatch(/^InvalidOptionError /);
   });
 });
+
+describe("a listener for retries", () => {
+  const LISTENING = "new sdk.Client({ onRetry: () => console.log('again'), logger: {} })";
+
+  test("does not keep the process alive", async () => {
+    server.on("GET /v1/volumes", json({ error: "slow down" }, 429, { "retry-after": "0" }), json([]));
+    const { code, output } = await node(`${LISTENING}.volumes.list().then((list) => console.log(list.length))`, setUp());
+    expect(code).toBe(0);
+    expect(output.split("\n").sort()).toEqual(["0", "again"]);
+  });
+
+  test("survives the end of its worker", async () => {
+    server.on("GET /v1/volumes", json({ error: "slow down" }, 429, { "retry-after": "0.01" }));
+    const program = `
+      const { Worker } = require("node:worker_threads");
+      const work = \`const sdk = require(\${JSON.stringify(${JSON.stringify(root)})});
+        const client = new sdk.Client({ onRetry: () => {} });
+        (async () => { for (;;) await Promise.allSettled([1, 2, 3].map(() => client.volumes.list())); })();
+        require("node:worker_threads").parentPort.postMessage("ready");\`;
+      (async () => {
+        for (let round = 0; round < 8; round += 1) {
+          const worker = new Worker(work, { eval: true });
+          await new Promise((resolve) => worker.once("message", resolve));
+          await new Promise((resolve) => setTimeout(resolve, 60));
+          await worker.terminate();
+        }
+        console.log("alive");
+      })();`;
+    expect(await node(program, setUp())).toEqual({ code: 0, output: "alive" });
+  });
+});

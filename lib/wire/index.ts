@@ -24,6 +24,17 @@ export interface ClientOptions {
   userAgent?: string
 }
 
+/** A call that failed and will be made again, as the addon tells it. */
+export interface Retry {
+  method: string
+  path: string
+  attempt: number
+  delay_ms: number
+  code: import('./error.js').ErrorCode
+  status_code: number | null
+  message: string
+}
+
 /** A call without a method of its own. */
 export interface RawRequest {
   method: string

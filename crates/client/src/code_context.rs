@@ -91,12 +91,12 @@ impl Client {
         }
         let own = cell.timeout_ms.map(Duration::from_millis);
         let patience = own.unwrap_or(SERVER_LIMIT).saturating_add(MARGIN);
-        let deadline = own.map(|_| Instant::now() + self.config().timeout.max(patience));
+        let deadline = self.stream_deadline(own.map(|_| self.config().timeout.max(patience)));
         let request = Request::post(&["sandboxes", sandbox, "repl", "sessions", context, "run"]).json(cell)?;
         let request = request.accept(EITHER).runs_code().limit(Limit::AtLeast(patience));
         let response = self.send(request.clone()).await?;
         if is_ndjson(&response) {
-            return Ok(pump(response, ExecutionDecoder::default(), deadline));
+            return Ok(pump(self, response, ExecutionDecoder::default(), deadline));
         }
         let answer =
             self.rest_as_json(&request, response, Instant::now() + patience.max(self.config().timeout)).await?;

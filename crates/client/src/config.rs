@@ -9,6 +9,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::error::{Error, Result};
+use crate::retry_hook::RetryHook;
 
 /// The hosted service.
 pub const HOSTED_URL: &str = "https://api.pandastack.ai";
@@ -35,6 +36,9 @@ pub struct ClientOptions {
     pub binary: Option<PathBuf>,
     /// First part of the `User-Agent` header. Default `pandastack-client/VERSION`.
     pub user_agent: Option<String>,
+    /// Told before a call is made again.
+    #[serde(skip)]
+    pub on_retry: RetryHook,
 }
 
 /// How a server is reached.
@@ -68,6 +72,8 @@ pub struct Config {
     pub binary: Option<PathBuf>,
     /// The `User-Agent` header.
     pub user_agent: String,
+    /// Told before a call is made again.
+    pub on_retry: RetryHook,
 }
 
 /// The configuration file, under every name its keys have had.
@@ -126,6 +132,7 @@ impl Config {
             capacity_wait: options.capacity_wait_ms.map_or(DEFAULT_CAPACITY_WAIT, Duration::from_millis),
             warm_up: warm_up(env),
             binary: set(env(env_vars::BINARY)).map(PathBuf::from).or(options.binary),
+            on_retry: options.on_retry,
             user_agent: options
                 .user_agent
                 .unwrap_or_else(|| format!("pandastack-client/{}", env!("CARGO_PKG_VERSION"))),

@@ -9,8 +9,10 @@ use reqwest::Response;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
+use crate::http::{Client, client_closed};
 
 /// Most events that wait for the consumer.
 const WAITING: usize = 256;
@@ -79,14 +81,21 @@ pub(crate) enum Item<T> {
     Event(T),
     /// The event that ends the stream.
     Last(T),
+    /// The end, without an event of its own.
+    End,
     /// A sign of life.
     Alive,
 }
 
 /// Reads `response` in a task of its own. `deadline` is the client's own limit for the whole stream.
-pub(crate) fn pump<D: Decoder>(response: Response, decoder: D, deadline: Option<Instant>) -> EventStream<D::Event> {
+pub(crate) fn pump<D: Decoder>(
+    client: &Client,
+    response: Response,
+    decoder: D,
+    deadline: Option<Instant>,
+) -> EventStream<D::Event> {
     let (sender, receiver) = mpsc::channel(WAITING);
-    let pump = Pump { response, decoder, sender, deadline, silence: None };
+    let pump = Pump { response, decoder, sender, deadline, silence: None, closed: client.closed().clone() };
     EventStream { receiver, pump: Some(tokio::spawn(pump.run())) }
 }
 
@@ -96,6 +105,7 @@ struct Pump<D: Decoder> {
     sender: mpsc::Sender<Result<D::Event>>,
     deadline: Option<Instant>,
     silence: Option<Duration>,
+    closed: CancellationToken,
 }
 
 impl<D: Decoder> Pump<D> {
@@ -133,6 +143,7 @@ impl<D: Decoder> Pump<D> {
         let (event, is_last) = match item {
             Item::Event(event) => (event, false),
             Item::Last(event) => (event, true),
+            Item::End => return Some(Ended::Complete),
             Item::Alive => {
                 self.silence = Some(SILENCE);
                 return None;
@@ -147,10 +158,18 @@ impl<D: Decoder> Pump<D> {
     async fn piece(&mut self) -> Result<Option<Bytes>> {
         let silent_at = self.silence.map(|silence| Instant::now() + silence);
         let limit = [self.deadline, silent_at].into_iter().flatten().min();
-        let read = self.response.chunk();
-        let piece = match limit {
-            None => read.await,
-            Some(limit) => tokio::time::timeout_at(limit, read).await.map_err(|_| self.overdue())?,
+        let closed = self.closed.clone();
+        let read = async {
+            let read = self.response.chunk();
+            match limit {
+                None => Ok(read.await),
+                Some(limit) => tokio::time::timeout_at(limit, read).await,
+            }
+        };
+        let piece = tokio::select! {
+            biased;
+            () = closed.cancelled() => return Err(client_closed()),
+            piece = read => piece.map_err(|_| self.overdue())?,
         };
         piece.map_err(|error| {
             Error::new(ErrorCode::Interrupted, "the connection was lost during the stream")

@@ -41,10 +41,10 @@ impl Client {
         let limit = own_limit(command)?.map(|own| self.config().timeout.max(own.saturating_add(MARGIN)));
         let request = Request::post(&["sandboxes", sandbox, "exec", "stream"]).json(command)?;
         let request = request.accept("text/event-stream").rule(Rule::WarmUp).runs_code();
-        let deadline = limit.map(|limit| tokio::time::Instant::now() + limit);
+        let deadline = self.stream_deadline(limit);
         // A server may begin its answer only with the first output.
         let response = self.send(request.limit(Limit::Exactly(limit.unwrap_or(FIRST_OUTPUT)))).await?;
-        Ok(pump(response, ExecDecoder::default(), deadline))
+        Ok(pump(self, response, ExecDecoder::default(), deadline))
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         while let Some(item) = decoder.next().or_else(|| decoder.finish()) {
             match item {
                 Ok(Item::Event(event) | Item::Last(event)) => events.push(event),
-                Ok(Item::Alive) => {}
+                Ok(Item::Alive | Item::End) => {}
                 Err(error) => return (events, Some(error.code())),
             }
         }

@@ -117,7 +117,7 @@ impl Client {
     pub async fn download_file(&self, sandbox: &str, path: &str) -> Result<FileDownload> {
         let request = file(Request::get(&["sandboxes", sandbox, "fs"]), path)?.accept(BYTES).rule(Rule::WarmUp);
         let response = self.send(request).await.map_err(|error| missing_file(error, path))?;
-        Ok(FileDownload { response, patience: self.config().timeout })
+        Ok(FileDownload { response, patience: self.patience() })
     }
 
     /// Writes a file, replacing it; parents are made.
@@ -140,7 +140,7 @@ impl Client {
         let (pieces, receiver) = mpsc::channel(WAITING);
         let client = self.clone();
         let write = async move { client.json_streamed(request, BYTES, stream_of(receiver)).await };
-        Ok(FileUpload { pieces, written: tokio::spawn(write), patience: self.config().timeout })
+        Ok(FileUpload { pieces, written: tokio::spawn(write), patience: self.patience() })
     }
 
     /// Removes a file, or a directory with all in it. No error if there is none.

@@ -17,6 +17,7 @@ use futures::Stream;
 use pandastack_protocol::error::ErrorCode;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::{ClientOptions, Config};
 use crate::error::{Error, Result};
@@ -29,6 +30,8 @@ pub struct Client {
     config: Arc<Config>,
     transport: Arc<Transport>,
     created: Arc<retry::CreatedLately>,
+    limit: Option<Duration>,
+    closed: CancellationToken,
 }
 
 impl Client {
@@ -39,12 +42,44 @@ impl Client {
     pub fn new(options: ClientOptions) -> Result<Self> {
         let config = Config::resolve(options)?;
         let transport = Transport::new(&config)?;
-        Ok(Self { config: Arc::new(config), transport: Arc::new(transport), created: Arc::default() })
+        Ok(Self {
+            config: Arc::new(config),
+            transport: Arc::new(transport),
+            created: Arc::default(),
+            limit: None,
+            closed: CancellationToken::new(),
+        })
     }
 
     /// What the client was made from.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The same client with another time limit for all that a call does; it replaces the limit that the call has by itself.
+    #[must_use]
+    pub fn with_limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Ends all calls and streams of this client and its clones; later ones fail with `aborted`.
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+
+    pub(crate) fn closed(&self) -> &CancellationToken {
+        &self.closed
+    }
+
+    /// When a stream must have ended: after the caller's own limit, else after `limit`.
+    pub(crate) fn stream_deadline(&self, limit: Option<Duration>) -> Option<Instant> {
+        self.limit.or(limit).map(|limit| Instant::now() + limit)
+    }
+
+    /// How long a stream of bytes may stand still.
+    pub(crate) fn patience(&self) -> Duration {
+        self.limit.unwrap_or(self.config.timeout)
     }
 
     pub(crate) fn created(&self) -> &retry::CreatedLately {
@@ -54,14 +89,26 @@ impl Client {
     /// Sends `request`, again where its rules allow, and returns the first answer with a status of 2xx.
     pub(crate) async fn send(&self, request: Request) -> Result<reqwest::Response> {
         let deadline = self.deadline(&request);
-        self.send_until(&request, deadline).await
+        self.while_open(self.send_until(&request, deadline)).await
     }
 
     /// Like [`Self::send`], then reads the answer as JSON.
     pub(crate) async fn json<T: DeserializeOwned>(&self, request: Request) -> Result<T> {
-        let deadline = self.deadline(&request);
-        let response = self.send_until(&request, deadline).await?;
-        self.rest(&request, response, deadline).await
+        self.while_open(async {
+            let deadline = self.deadline(&request);
+            let response = self.send_until(&request, deadline).await?;
+            self.rest(&request, response, deadline).await
+        })
+        .await
+    }
+
+    /// Runs `work` until it ends or the client is closed.
+    async fn while_open<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(client_closed()),
+            result = work => result,
+        }
     }
 
     /// Reads the rest of an answer as JSON.
@@ -123,13 +170,16 @@ impl Client {
     /// Like [`Self::send`], then drops the answer's body.
     pub(crate) async fn empty(&self, request: Request) -> Result<()> {
         let deadline = self.deadline(&request);
-        let response = self.send_until(&request, deadline).await?;
+        let response = self.while_open(self.send_until(&request, deadline)).await?;
         // The body is read so that the connection can be used again; what it says does not matter.
         let _ = until(deadline, &request, self.url(&request)?, answer::read(response, 1 << 20)).await?;
         Ok(())
     }
 
     fn deadline(&self, request: &Request) -> Option<Instant> {
+        if let Some(limit) = self.limit {
+            return Some(Instant::now() + limit);
+        }
         match request.limit {
             request::Limit::Client => Some(Instant::now() + self.config.timeout),
             request::Limit::AtLeast(limit) => Some(Instant::now() + self.config.timeout.max(limit)),
@@ -164,6 +214,10 @@ impl Client {
             Err(_) => error,
         }
     }
+}
+
+pub(crate) fn client_closed() -> Error {
+    Error::new(ErrorCode::Aborted, "the client is closed")
 }
 
 /// Waits for `work` until `deadline`; then it is dropped, which closes its connection.

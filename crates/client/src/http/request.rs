@@ -114,7 +114,7 @@ impl Request {
             plain.trim_start_matches('/').split('/').map(|part| percent_decode_str(part).decode_utf8()).collect();
         let decoded = decoded.map_err(|error| Error::option(format!("not a path: `{path}`")).with_source(error))?;
         let parts: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
-        let rule = if method.is_safe() { Rule::Safe } else { Rule::Never };
+        let rule = if method.is_idempotent() { Rule::Safe } else { Rule::Never };
         let mut request = Self::new(method, &parts, rule);
         request.query = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         Ok(request)
@@ -172,7 +172,16 @@ impl Request {
 
     /// True if the caller's own headers hold the key.
     pub(crate) fn names_its_key(&self) -> bool {
-        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        self.names("authorization")
+    }
+
+    fn names(&self, header: &str) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(header))
+    }
+
+    /// The path as it is shown to people, without its query.
+    pub(crate) fn path(&self) -> String {
+        format!("/{}", self.path.join("/"))
     }
 
     /// The address under `base`, which ends in `/v1/`.
@@ -197,7 +206,9 @@ impl Request {
 
     /// Everything but method, address and key.
     pub(crate) fn fill(&self, mut builder: RequestBuilder) -> Result<reqwest::Request> {
-        builder = builder.header(header::ACCEPT, self.accept);
+        if !self.names("accept") {
+            builder = builder.header(header::ACCEPT, self.accept);
+        }
         for (name, value) in &self.headers {
             builder = builder.header(name, value);
         }

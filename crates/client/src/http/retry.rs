@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::request::{Request, Rule};
 use super::{Client, answer, backoff};
 use crate::error::{Error, Result};
+use crate::retry_hook::Retry;
 
 /// Most tries of a safe call.
 const MAX_TRIES: u32 = 3;
@@ -33,6 +34,7 @@ impl Client {
             if deadline.is_some_and(|deadline| Instant::now() + pause >= deadline) && request.rule != Rule::Capacity {
                 return Err(error);
             }
+            self.config.on_retry.call(&Retry::of(request, &error, tries + 1, pause));
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = request.abandoned.cancelled() => return Err(error),

@@ -1,0 +1,46 @@
+/**
+ * Changes to files that servers have no call for: done by commands in the sandbox.
+ *
+ * @internal
+ */
+import type { CallOptions } from "./call-options.js";
+import type { Client } from "./client.js";
+import { BadRequestError, ConflictError, NotFoundError, type PandaStackError } from "./errors.js";
+import { exec } from "./exec.js";
+
+/** Most bytes of paths in one command; the kernel's limit for one argument is 128 KiB. */
+const MAX_PATHS = 64 * 1024;
+
+/** Runs a program; what it says on standard error becomes the error. */
+export async function change(client: Client, sandbox: string, argv: string[], options: CallOptions = {}): Promise<void> {
+  const { signal, timeoutMs } = options;
+  const limits = {
+    ...(signal ? { signal } : {}),
+    ...(timeoutMs === undefined ? {} : { timeoutSeconds: Math.ceil(timeoutMs / 1000) }),
+  };
+  const { exitCode, stderr } = await exec(client, sandbox, argv, limits);
+  if (exitCode !== 0) throw refusal(argv[0] ?? "", stderr.trim());
+}
+
+/** `paths` in as many parts as commands need. */
+export function* portions(paths: string[]): Generator<string[]> {
+  let portion: string[] = [];
+  let bytes = 0;
+  for (const path of paths) {
+    const size = Buffer.byteLength(path) * 2;
+    if (portion.length > 0 && bytes + size > MAX_PATHS) {
+      yield portion;
+      [portion, bytes] = [[], 0];
+    }
+    portion.push(path);
+    bytes += size;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+function refusal(program: string, stderr: string): PandaStackError {
+  const message = stderr || `\`${program}\` failed`;
+  if (stderr.includes("No such file or directory")) return new NotFoundError(message);
+  if (stderr.includes("File exists")) return new ConflictError(message);
+  return new BadRequestError(message);
+}
