@@ -65,7 +65,7 @@ async fn every_refusal_is_json_with_a_request_id() {
         ("GET", "/", 404, "no such route: /"),
         ("PUT", "/v1/sandboxes", 405, "method not allowed: PUT /v1/sandboxes"),
         ("POST", "/v1/databases", 501, "not supported by the local engine: databases"),
-        ("POST", &format!("/v1/sandboxes/{ID}/fork"), 501, "not supported by the local engine: fork"),
+        ("POST", &format!("/v1/sandboxes/{ID}/ports"), 501, "not supported by the local engine: ports"),
         (
             "POST",
             "/v1/templates/build",

@@ -28,6 +28,8 @@ impl Inner {
     pub(crate) async fn adopt_all(self: &Arc<Self>) -> Result<(), EngineError> {
         let rows = self.store.sandboxes().await?;
         futures::future::join_all(rows.into_iter().map(|row| self.adopt_or_remove(row))).await;
+        self.remove_unfinished_snapshots().await?;
+        self.remove_stray_images().await?;
         self.remove_strays().await
     }
 
@@ -35,8 +37,8 @@ impl Inner {
         let id = row.id.clone();
         match row.status {
             RowStatus::Ready | RowStatus::Creating | RowStatus::Ending => self.forget(&id).await,
-            RowStatus::Failed | RowStatus::Deleted => {}
-            RowStatus::Running => match self.adopt(row).await {
+            RowStatus::Failed | RowStatus::Deleted | RowStatus::Hibernated => {}
+            RowStatus::Running | RowStatus::Paused => match self.adopt(row).await {
                 Ok(()) => tracing::info!(sandbox_id = id, "sandbox found running"),
                 Err(error) => {
                     let reason = format!("it could not be taken over by a new engine: {error}");
@@ -65,6 +67,9 @@ impl Inner {
         let connection = Connection::open(&row.id, &self.stdio(&row.id), row.epoch, false)?;
         self.runsc.kill(&row.id, "USR1").await?;
         connection.hello(&identity::hello(&row.id, &env, false), HELLO_DEADLINE).await?;
+        if row.status == RowStatus::Paused {
+            self.runsc.pause(&row.id).await?;
+        }
         self.register(Sandbox::new(row, process, connection));
         Ok(())
     }
@@ -85,7 +90,7 @@ impl Inner {
     }
 }
 
-fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
+pub(super) fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
     fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok().map(|entry| entry.file_name()))
 }
 
