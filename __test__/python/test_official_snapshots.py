@@ -2,7 +2,7 @@
 
 import pytest
 from pandastack import Client, Sandbox
-from pandastack.exceptions import NotFoundError, PandaStackError
+from pandastack.exceptions import NotFoundError, PandastackError
 
 
 @pytest.fixture
@@ -19,8 +19,7 @@ def made():
 
 @pytest.fixture
 def client(sandbox):
-    with Client() as client:
-        yield client
+    return Client()
 
 
 def test_from_snapshot_has_imports_and_data_still_loaded(sandbox, made, client):
@@ -34,7 +33,7 @@ def test_from_snapshot_has_imports_and_data_still_loaded(sandbox, made, client):
     made.append(copy)
     inherited = copy.create_code_context()
     assert inherited.run_code("int(frame.a.sum())").text == "42"
-    assert copy.filesystem.read("/root/kept.txt") == "kept"
+    assert copy.filesystem.read("/root/kept.txt") == b"kept"
     assert "NameError" in ctx.run_code("frame").error
 
     listed = client.snapshots.list(sandbox_id=sandbox.id)
@@ -79,7 +78,7 @@ def test_explore(sandbox, made):
 def test_pause_and_resume(sandbox, client):
     sandbox.pause()
     assert client.sandboxes.get(sandbox.id).status == "paused"
-    with pytest.raises(PandaStackError, match="paused"):
+    with pytest.raises(PandastackError, match="paused"):
         sandbox.exec("true")
     sandbox.resume()
     assert sandbox.exec("echo on").stdout == "on\n"

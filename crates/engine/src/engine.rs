@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo, SandboxStatus};
@@ -118,7 +118,7 @@ impl Engine {
             .home
             .create()
             .map_err(|error| EngineError::Internal(format!("cannot make the home ({error}): `{}`", root.display())))?;
-        let lock = take_lock(&config.home)?;
+        let lock = take_lock(&config.home).await?;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let inner = Arc::new(Inner {
             runsc: Runsc::new(&config.runsc.path, config.home.run()),
@@ -257,14 +257,23 @@ impl Engine {
     }
 }
 
+/// How long a lock that is held may take to become free. A program that a killed engine was just starting holds it until it has replaced its image.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+
 /// The lock is held until the file is closed, however this process ends.
-fn take_lock(home: &Home) -> Result<File, EngineError> {
+async fn take_lock(home: &Home) -> Result<File, EngineError> {
     let path = home.root().join("engine.lock");
     let cannot = |error: std::io::Error| EngineError::Internal(format!("cannot lock ({error}): `{}`", path.display()));
     let file = File::options().create(true).truncate(false).read(true).write(true).open(&path).map_err(cannot)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(EngineError::AlreadyRunning(home.root().to_owned())),
-        Err(TryLockError::Error(error)) => Err(cannot(error)),
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Err(TryLockError::WouldBlock) => return Err(EngineError::AlreadyRunning(home.root().to_owned())),
+            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+        }
     }
 }

@@ -74,6 +74,7 @@ fn start_victim(home: &TestHome, sandbox_id: &str) -> Child {
         .args(["--exact", "crash_state::victim", "--nocapture"])
         .env(VICTIM_HOME, home.home().root())
         .env(VICTIM_SANDBOX, sandbox_id)
+        .env("PANDASTACK_RUNSC", home.config().runsc.path)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
