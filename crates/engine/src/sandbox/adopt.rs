@@ -20,6 +20,9 @@ use crate::store::{RowStatus, SandboxRow};
 /// How long the agent of a sandbox that is found may take to answer.
 const HELLO_DEADLINE: Duration = Duration::from_secs(30);
 
+/// How long it may take to answer the first request after that.
+const HEALTH_DEADLINE: Duration = Duration::from_secs(3);
+
 /// Epochs that one engine may use up before the next one begins its own.
 const EPOCHS_PER_ENGINE: u64 = 1000;
 
@@ -66,7 +69,12 @@ impl Inner {
         let env = self.template_env(&row.template_id);
         let connection = Connection::open(&row.id, &self.stdio(&row.id), row.epoch, false)?;
         self.runsc.kill(&row.id, "USR1").await?;
-        connection.hello(&identity::hello(&row.id, &env, false), HELLO_DEADLINE).await?;
+        let hello = identity::hello(&row.id, &env, false);
+        connection.hello(&hello, HELLO_DEADLINE).await?;
+        if connection.client(&Arc::default()).health(HEALTH_DEADLINE).await.is_err() {
+            // The signal came after the Hello, and the agent skips what followed: up to the marker of another one.
+            connection.hello(&hello, HELLO_DEADLINE).await?;
+        }
         if row.status == RowStatus::Paused {
             self.runsc.pause(&row.id).await?;
         }
