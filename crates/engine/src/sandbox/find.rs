@@ -9,6 +9,7 @@ use crate::error::EngineError;
 use crate::store::{RowStatus, SandboxRow};
 
 /// A sandbox that is known.
+#[expect(clippy::large_enum_variant, reason = "one at a time, for a moment")]
 pub(crate) enum Found {
     /// Running or paused.
     Held(Arc<Sandbox>),

@@ -130,7 +130,8 @@ fn a_damaged_one_gives_one_clear_error_and_no_sandbox() {
             fs::write(path, bytes).unwrap();
         };
         let remove = |path: &std::path::Path| fs::remove_file(path).unwrap();
-        let damages: [(&str, &dyn Fn(&std::path::Path), &str); 4] = [
+        type Damage<'a> = &'a dyn Fn(&std::path::Path);
+        let damages: [(&str, Damage, &str); 4] = [
             ("pages.img", &flip, "pages.img is not what it was"),
             ("checkpoint.img", &truncate, "checkpoint.img is not what it was"),
             ("pages_meta.img", &flip, "pages_meta.img is not what it was"),
