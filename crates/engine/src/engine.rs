@@ -1,10 +1,12 @@
 //! The engine as its routes and commands see it.
 
+mod state;
+
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo, SandboxStatus};
@@ -19,7 +21,7 @@ use crate::error::EngineError;
 use crate::guest::GuestClient;
 use crate::home::Home;
 use crate::runsc::{FoundRunsc, Runsc};
-use crate::sandbox::{ReadyPool, Sandbox, VerifiedTemplates};
+use crate::sandbox::{Found, ReadyPool, Sandbox, Turns, VerifiedTemplates};
 use crate::store::{RowStatus, Store};
 
 /// Called once for each sandbox that takes requests: newly made, or found running when the engine opened. The client ends with
@@ -85,6 +87,7 @@ pub(crate) struct Inner {
     sandboxes: Mutex<HashMap<String, Arc<Sandbox>>>,
     pub(crate) ready_pool: ReadyPool,
     pub(crate) verified: VerifiedTemplates,
+    pub(crate) turns: Turns,
     /// Restores at once: more would only slow each other down.
     pub(crate) starting: Semaphore,
     /// Sandboxes being made.
@@ -102,25 +105,6 @@ impl Inner {
     pub(crate) fn sandboxes(&self) -> MutexGuard<'_, HashMap<String, Arc<Sandbox>>> {
         self.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// The sandbox, if it takes requests; otherwise what became of it.
-    pub(crate) async fn running(&self, id: &str) -> Result<Arc<Sandbox>, EngineError> {
-        let running = self.sandboxes().get(id).cloned();
-        if let Some(sandbox) = running {
-            return match sandbox.end_reason() {
-                Some(reason) => Err(EngineError::SandboxGone { id: id.to_owned(), reason: reason.to_string() }),
-                None => Ok(sandbox),
-            };
-        }
-        let Some(row) = self.store.sandbox(id).await? else { return Err(EngineError::sandbox_not_found(id)) };
-        let reason = row.reason.unwrap_or_default();
-        match row.status {
-            RowStatus::Failed | RowStatus::Ending => Err(EngineError::SandboxGone { id: id.to_owned(), reason }),
-            RowStatus::Deleted => Err(EngineError::NotFound(format!("sandbox not found: {id} ({reason})"))),
-            RowStatus::Creating => Err(EngineError::Conflict(format!("sandbox is still being made: {id}"))),
-            RowStatus::Running | RowStatus::Ready => Err(EngineError::sandbox_not_found(id)),
-        }
-    }
 }
 
 impl Engine {
@@ -134,7 +118,7 @@ impl Engine {
             .home
             .create()
             .map_err(|error| EngineError::Internal(format!("cannot make the home ({error}): `{}`", root.display())))?;
-        let lock = take_lock(&config.home)?;
+        let lock = take_lock(&config.home).await?;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let inner = Arc::new(Inner {
             runsc: Runsc::new(&config.runsc.path, config.home.run()),
@@ -143,6 +127,7 @@ impl Engine {
             sandboxes: Mutex::default(),
             ready_pool: ReadyPool::default(),
             verified: VerifiedTemplates::default(),
+            turns: Turns::default(),
             starting: Semaphore::new(processors.max(2)),
             creating: AtomicUsize::new(0),
             tasks: TaskTracker::new(),
@@ -168,21 +153,20 @@ impl Engine {
         Ok(shown.map(crate::store::SandboxRow::info).collect())
     }
 
-    /// One sandbox. Counts as use of it.
+    /// One sandbox. Counts as use of it, but does not wake it.
     pub async fn sandbox_info(&self, id: &str) -> Result<SandboxInfo, EngineError> {
-        match self.inner.running(id).await {
-            Ok(sandbox) => {
+        match self.inner.find(id).await? {
+            Found::Held(sandbox) => {
                 sandbox.activity().touch();
                 Ok(sandbox.info())
             }
-            Err(error @ (EngineError::SandboxGone { .. } | EngineError::Conflict(_))) => {
-                let mut info = self.inner.store.sandbox(id).await?.ok_or(error)?.info();
+            Found::Stored(row) => {
+                let mut info = row.info();
                 if info.status == SandboxStatus::Running {
                     info.status = SandboxStatus::Stopping;
                 }
                 Ok(info)
             }
-            Err(error) => Err(error),
         }
     }
 
@@ -191,12 +175,12 @@ impl Engine {
         self.inner.delete_sandbox(id).await
     }
 
-    /// How long a sandbox lives. Counts as use of it.
+    /// How long a sandbox lives. Counts as use of it, but does not wake it.
     pub async fn lifecycle(&self, id: &str) -> Result<LifecycleInfo, EngineError> {
         self.inner.lifecycle(id).await
     }
 
-    /// Changes how long a sandbox lives. Counts as use of it.
+    /// Changes how long a sandbox lives. Counts as use of it, but does not wake it.
     pub async fn update_lifecycle(&self, id: &str, update: UpdateLifecycle) -> Result<LifecycleInfo, EngineError> {
         self.inner.update_lifecycle(id, update).await
     }
@@ -211,7 +195,7 @@ impl Engine {
         self.inner.template_info(name)
     }
 
-    /// The way into a running sandbox. Counts as use of it, as long as a stream of the client lasts.
+    /// The way into a sandbox, which is woken if it is hibernated. Counts as use of it, as long as a stream of the client lasts.
     pub async fn guest(&self, id: &str) -> Result<GuestClient, EngineError> {
         let sandbox = self.inner.running(id).await?;
         sandbox.activity().touch();
@@ -253,7 +237,8 @@ impl Engine {
         })
     }
 
-    /// Closes the engine and gives the home free. Sandboxes go on without it unless `kill`: then they are all deleted.
+    /// Closes the engine and gives the home free. Sandboxes go on without it unless `kill`: then all but the
+    /// hibernated ones are deleted.
     pub async fn shutdown(&self, kill: bool) -> Result<(), EngineError> {
         self.inner.closing.cancel();
         self.inner.tasks.close();
@@ -272,14 +257,23 @@ impl Engine {
     }
 }
 
+/// How long a lock that is held may take to become free. A program that a killed engine was just starting holds it until it has replaced its image.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+
 /// The lock is held until the file is closed, however this process ends.
-fn take_lock(home: &Home) -> Result<File, EngineError> {
+async fn take_lock(home: &Home) -> Result<File, EngineError> {
     let path = home.root().join("engine.lock");
     let cannot = |error: std::io::Error| EngineError::Internal(format!("cannot lock ({error}): `{}`", path.display()));
     let file = File::options().create(true).truncate(false).read(true).write(true).open(&path).map_err(cannot)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(EngineError::AlreadyRunning(home.root().to_owned())),
-        Err(TryLockError::Error(error)) => Err(cannot(error)),
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Err(TryLockError::WouldBlock) => return Err(EngineError::AlreadyRunning(home.root().to_owned())),
+            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+        }
     }
 }

@@ -50,8 +50,15 @@ impl Home {
     /// # Errors
     /// If a folder cannot be made.
     pub fn create(&self) -> io::Result<()> {
-        for folder in [self.root.clone(), self.bin(), self.run(), self.templates(), self.sandboxes(), self.snapshots()]
-        {
+        for folder in [
+            self.root.clone(),
+            self.bin(),
+            self.run(),
+            self.templates(),
+            self.sandboxes(),
+            self.snapshots(),
+            self.hibernated(),
+        ] {
             create_private(&folder)?;
         }
         Ok(())
@@ -85,6 +92,11 @@ impl Home {
     /// One folder per snapshot.
     pub fn snapshots(&self) -> PathBuf {
         self.root.join("snapshots")
+    }
+
+    /// One folder per hibernated sandbox.
+    pub fn hibernated(&self) -> PathBuf {
+        self.root.join("hibernated")
     }
 
     /// The socket on which the engine serves the API.

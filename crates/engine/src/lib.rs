@@ -8,6 +8,7 @@ pub mod engine;
 pub mod error;
 pub mod guest;
 pub mod home;
+pub mod image;
 pub mod privilege;
 mod request;
 pub mod router;

@@ -9,7 +9,9 @@ use tokio::sync::watch;
 use crate::access::{self, Access};
 use crate::engine::Engine;
 use crate::request;
-use crate::routes::{code_context, engine, exec, file, health, lifecycle, one_shot, sandbox, template, token, unknown};
+use crate::routes::{
+    code_context, engine, exec, file, fork, health, lifecycle, one_shot, sandbox, snapshot, template, token, unknown,
+};
 use crate::usage::Usage;
 
 /// How the engine is to stop.
@@ -65,6 +67,16 @@ fn sandboxes() -> Router<AppState> {
     let of_one = Router::new()
         .route("/", get(sandbox::get).delete(sandbox::delete))
         .route("/lifecycle", get(lifecycle::get).patch(lifecycle::update))
+        .route("/pause", post(lifecycle::pause))
+        .route("/resume", post(lifecycle::resume))
+        .route("/hibernate", post(lifecycle::hibernate))
+        .route("/stop", post(lifecycle::hibernate))
+        .route("/wake", post(lifecycle::wake))
+        .route("/start", post(lifecycle::wake))
+        .route("/snapshots", get(snapshot::list_of_one).post(snapshot::create))
+        .route("/fork", post(fork::fork))
+        .route("/fork-tree", post(fork::fork_tree))
+        .route("/promote", post(fork::promote))
         .route("/exec", post(exec::exec))
         .route("/exec/stream", post(exec::exec_stream))
         .route("/repl", post(one_shot::run))
@@ -82,6 +94,8 @@ fn sandboxes() -> Router<AppState> {
 
 fn account() -> Router<AppState> {
     Router::new()
+        .route("/snapshots", get(snapshot::list))
+        .route("/snapshots/{id}", get(snapshot::get).delete(snapshot::delete))
         .route("/templates", get(template::list))
         .route("/templates/build", any(unknown::not_found))
         .route("/templates/builds", any(unknown::not_found))

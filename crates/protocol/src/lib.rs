@@ -9,9 +9,11 @@ pub mod env_vars;
 pub mod error;
 pub mod exec;
 pub mod file;
+pub mod fork;
 pub mod health;
 pub mod lifecycle;
 pub mod sandbox;
+pub mod snapshot;
 pub mod template;
 pub mod token;
 

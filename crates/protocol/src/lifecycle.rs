@@ -1,6 +1,16 @@
-//! Lifecycle: `/v1/sandboxes/{id}/lifecycle`.
+//! Lifecycle: `/v1/sandboxes/{id}/lifecycle`, `…/pause`, `…/resume`, `…/hibernate` and `…/wake`.
 
 use serde::{Deserialize, Serialize};
+
+use crate::sandbox::SandboxStatus;
+
+/// Answer of `POST …/hibernate` and `POST …/wake`.
+#[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "lifecycle.ts"))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusInfo {
+    /// Where the sandbox is now.
+    pub status: SandboxStatus,
+}
 
 /// How long a sandbox lives.
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "lifecycle.ts", optional_fields))]

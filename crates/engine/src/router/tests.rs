@@ -65,7 +65,7 @@ async fn every_refusal_is_json_with_a_request_id() {
         ("GET", "/", 404, "no such route: /"),
         ("PUT", "/v1/sandboxes", 405, "method not allowed: PUT /v1/sandboxes"),
         ("POST", "/v1/databases", 501, "not supported by the local engine: databases"),
-        ("POST", &format!("/v1/sandboxes/{ID}/fork"), 501, "not supported by the local engine: fork"),
+        ("POST", &format!("/v1/sandboxes/{ID}/ports"), 501, "not supported by the local engine: ports"),
         (
             "POST",
             "/v1/templates/build",
@@ -77,6 +77,14 @@ async fn every_refusal_is_json_with_a_request_id() {
         ("DELETE", "/v1/sandboxes/..%2Fetc", 404, "sandbox not found: ../etc"),
         ("GET", &format!("/v1/sandboxes/{ID}"), 404, &format!("sandbox not found: {ID}")),
         ("DELETE", &format!("/v1/sandboxes/{ID}"), 404, &format!("sandbox not found: {ID}")),
+        ("GET", "/v1/snapshots/..%2Fx", 404, "snapshot not found: ../x"),
+        ("DELETE", &format!("/v1/snapshots/{ID}"), 404, &format!("snapshot not found: {ID}")),
+        ("POST", &format!("/v1/sandboxes/{ID}/snapshots"), 404, &format!("sandbox not found: {ID}")),
+        ("POST", &format!("/v1/sandboxes/{ID}/fork"), 404, &format!("sandbox not found: {ID}")),
+        ("POST", &format!("/v1/sandboxes/{ID}/promote"), 404, &format!("sandbox not found: {ID}")),
+        ("POST", &format!("/v1/sandboxes/{ID}/pause"), 404, &format!("sandbox not found: {ID}")),
+        ("POST", &format!("/v1/sandboxes/{ID}/stop"), 404, &format!("sandbox not found: {ID}")),
+        ("POST", &format!("/v1/sandboxes/{ID}/start"), 404, &format!("sandbox not found: {ID}")),
         ("GET", &format!("/v1/sandboxes/{ID}/fs?path=a"), 400, "path must be absolute: `a`"),
         ("POST", &bad_utf8, 404, "sandbox not found: "),
     ] {
@@ -92,6 +100,7 @@ async fn every_refusal_is_json_with_a_request_id() {
 async fn bad_bodies_are_refused_at_the_edge() {
     let server = server().await;
     let exec = format!("/v1/sandboxes/{ID}/exec");
+    let fork = format!("/v1/sandboxes/{ID}/fork-tree");
     for (path, body, error) in [
         ("/v1/sandboxes", "[]", "the body must be a JSON object"),
         ("/v1/sandboxes", "{\"ttl_seconds\":-1}", "ttl_seconds must not be negative: `-1`"),
@@ -100,6 +109,13 @@ async fn bad_bodies_are_refused_at_the_edge() {
             "{\"metadata\":{\"a\":[]}}",
             "wrong value for `metadata.a`: invalid type: sequence, expected a string",
         ),
+        (
+            "/v1/sandboxes",
+            "{\"from_snapshot\":1}",
+            "wrong value for `from_snapshot`: invalid type: integer `1`, expected a string",
+        ),
+        (fork.as_str(), "{\"count\":0}", "count must be between 1 and 16: `0`"),
+        (fork.as_str(), "{\"count\":17}", "count must be between 1 and 16: `17`"),
         (exec.as_str(), "", "cmd required"),
         (exec.as_str(), "{\"cmd\":\"a\",\"timeout_seconds\":0}", "timeout_seconds must be greater than 0: `0`"),
     ] {

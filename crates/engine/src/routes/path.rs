@@ -18,13 +18,28 @@ impl<S: Send + Sync> FromRequestParts<S> for SandboxId {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let id = segment(parts, state, "id").await;
-        let is_id = id.len() == 36 && Uuid::try_parse(&id).is_ok();
-        if is_id {
-            Ok(Self(id.to_ascii_lowercase()))
-        } else {
-            Err(ApiError::not_found(format!("sandbox not found: {}", excerpt(&id))))
-        }
+        uuid(parts, state, "sandbox").await.map(Self)
+    }
+}
+
+/// The snapshot a request is about. An id that is no UUID is of no snapshot.
+pub(crate) struct SnapshotId(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for SnapshotId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        uuid(parts, state, "snapshot").await.map(Self)
+    }
+}
+
+async fn uuid<S: Send + Sync>(parts: &mut Parts, state: &S, noun: &str) -> Result<String, ApiError> {
+    let id = segment(parts, state, "id").await;
+    let is_id = id.len() == 36 && Uuid::try_parse(&id).is_ok();
+    if is_id {
+        Ok(id.to_ascii_lowercase())
+    } else {
+        Err(ApiError::not_found(format!("{noun} not found: {}", excerpt(&id))))
     }
 }
 

@@ -15,9 +15,6 @@ pub(crate) async fn create(
     State(state): State<AppState>,
     JsonBody(request): JsonBody<CreateSandbox>,
 ) -> Result<(StatusCode, Json<SandboxInfo>), ApiError> {
-    if request.from_snapshot.as_ref().is_some_and(|snapshot| !snapshot.is_empty()) {
-        return Err(ApiError::not_supported("from_snapshot"));
-    }
     if request.volumes.as_ref().is_some_and(|volumes| !volumes.is_empty()) {
         return Err(ApiError::not_supported("volumes"));
     }

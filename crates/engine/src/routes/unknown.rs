@@ -7,8 +7,7 @@ use pandastack_protocol::error::ErrorCode;
 use super::error::{ApiError, excerpt};
 
 /// Nouns of the protocol that the local engine has not, below `/v1`.
-const NOUNS: [&str; 20] = [
-    "snapshots",
+const NOUNS: [&str; 19] = [
     "volumes",
     "functions",
     "schedules",
@@ -31,18 +30,8 @@ const NOUNS: [&str; 20] = [
 ];
 
 /// Actions on a sandbox that the local engine has not.
-const ACTIONS: [&str; 24] = [
-    "pause",
-    "resume",
-    "hibernate",
-    "stop",
-    "wake",
-    "start",
+const ACTIONS: [&str; 14] = [
     "snapshot",
-    "snapshots",
-    "fork",
-    "fork-tree",
-    "promote",
     "ports",
     "proxy",
     "preview",
@@ -95,7 +84,7 @@ mod tests {
     #[test]
     fn what_the_protocol_knows_is_told_from_what_it_does_not() {
         for (path, what) in [
-            ("/v1/sandboxes/x/fork", "fork"),
+            ("/v1/sandboxes/x/ports", "ports"),
             ("/v1/sandboxes/x/exec/ws", "exec/ws"),
             ("/sandboxes/x/proxy/80/a/b", "proxy"),
             ("/v1/databases/x/wake", "databases"),

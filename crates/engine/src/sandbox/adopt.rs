@@ -20,6 +20,9 @@ use crate::store::{RowStatus, SandboxRow};
 /// How long the agent of a sandbox that is found may take to answer.
 const HELLO_DEADLINE: Duration = Duration::from_secs(30);
 
+/// How long it may take to answer the first request after that.
+const HEALTH_DEADLINE: Duration = Duration::from_secs(3);
+
 /// Epochs that one engine may use up before the next one begins its own.
 const EPOCHS_PER_ENGINE: u64 = 1000;
 
@@ -28,6 +31,8 @@ impl Inner {
     pub(crate) async fn adopt_all(self: &Arc<Self>) -> Result<(), EngineError> {
         let rows = self.store.sandboxes().await?;
         futures::future::join_all(rows.into_iter().map(|row| self.adopt_or_remove(row))).await;
+        self.remove_unfinished_snapshots().await?;
+        self.remove_stray_images().await?;
         self.remove_strays().await
     }
 
@@ -35,8 +40,8 @@ impl Inner {
         let id = row.id.clone();
         match row.status {
             RowStatus::Ready | RowStatus::Creating | RowStatus::Ending => self.forget(&id).await,
-            RowStatus::Failed | RowStatus::Deleted => {}
-            RowStatus::Running => match self.adopt(row).await {
+            RowStatus::Failed | RowStatus::Deleted | RowStatus::Hibernated => {}
+            RowStatus::Running | RowStatus::Paused => match self.adopt(row).await {
                 Ok(()) => tracing::info!(sandbox_id = id, "sandbox found running"),
                 Err(error) => {
                     let reason = format!("it could not be taken over by a new engine: {error}");
@@ -64,7 +69,15 @@ impl Inner {
         let env = self.template_env(&row.template_id);
         let connection = Connection::open(&row.id, &self.stdio(&row.id), row.epoch, false)?;
         self.runsc.kill(&row.id, "USR1").await?;
-        connection.hello(&identity::hello(&row.id, &env, false), HELLO_DEADLINE).await?;
+        let hello = identity::hello(&row.id, &env, false);
+        connection.hello(&hello, HELLO_DEADLINE).await?;
+        if connection.client(&Arc::default()).health(HEALTH_DEADLINE).await.is_err() {
+            // The signal came after the Hello, and the agent skips what followed: up to the marker of another one.
+            connection.hello(&hello, HELLO_DEADLINE).await?;
+        }
+        if row.status == RowStatus::Paused {
+            self.runsc.pause(&row.id).await?;
+        }
         self.register(Sandbox::new(row, process, connection));
         Ok(())
     }
@@ -85,7 +98,7 @@ impl Inner {
     }
 }
 
-fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
+pub(super) fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
     fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok().map(|entry| entry.file_name()))
 }
 

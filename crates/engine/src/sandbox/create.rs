@@ -16,13 +16,17 @@ use crate::error::EngineError;
 use crate::store::{RowStatus, SandboxRow};
 
 /// A sandbox that its caller has not taken yet: dropped, it is removed.
-struct Unclaimed {
+pub(super) struct Unclaimed {
     engine: Arc<Inner>,
     sandbox: Option<Arc<Sandbox>>,
 }
 
 impl Unclaimed {
-    fn claim(mut self) -> Option<Arc<Sandbox>> {
+    pub(super) fn new(engine: &Arc<Inner>, sandbox: Arc<Sandbox>) -> Self {
+        Self { engine: Arc::clone(engine), sandbox: Some(sandbox) }
+    }
+
+    pub(super) fn claim(mut self) -> Option<Arc<Sandbox>> {
         self.sandbox.take()
     }
 }
@@ -50,8 +54,10 @@ impl Inner {
             let made = engine.make_sandbox(&plan, began, caller.closed()).await;
             engine.creating.fetch_sub(1, Ordering::Relaxed);
             // If nobody waits any more, the sandbox is dropped unclaimed.
-            let _ = caller.send(made.map(|sandbox| Unclaimed { engine: Arc::clone(&engine), sandbox: Some(sandbox) }));
-            engine.refill_pool_later(&plan.template);
+            let _ = caller.send(made.map(|sandbox| Unclaimed::new(&engine, sandbox)));
+            if plan.snapshot.is_none() {
+                engine.refill_pool_later(&plan.template);
+            }
         });
         let made =
             answer.await.map_err(|_| EngineError::Internal("making the sandbox stopped half-way".to_owned()))??;
@@ -65,20 +71,40 @@ impl Inner {
         began: Instant,
         abandoned: impl Future<Output = ()>,
     ) -> Result<Arc<Sandbox>, EngineError> {
-        let (ready, boot_mode) = match self.take_ready(&plan.template).await {
+        let ready = match plan.snapshot {
+            Some(_) => None,
+            None => self.take_ready(&plan.template).await,
+        };
+        let (ready, boot_mode) = match ready {
             Some(ready) => (ready, "warm"),
             None => {
                 let id = Uuid::new_v4().to_string();
                 self.store.put_sandbox(plan.row(&id)).await?;
-                (self.restore_sandbox(&id, &plan.template, abandoned).await?, "snapshot")
+                let image = match &plan.snapshot {
+                    Some(snapshot) => self.snapshot_folder(snapshot),
+                    None => plan.template.checkpoint(),
+                };
+                (self.restore_sandbox(&id, &plan.template, &image, abandoned).await?, "snapshot")
             }
         };
+        let row = plan.row(&ready.id);
+        self.begin_life(ready, row, boot_mode, began).await
+    }
+
+    /// Makes a sandbox of what was restored under the row's id. If that fails, nothing of it is left.
+    pub(super) async fn begin_life(
+        self: &Arc<Self>,
+        ready: ReadySandbox,
+        row: SandboxRow,
+        boot_mode: &str,
+        began: Instant,
+    ) -> Result<Arc<Sandbox>, EngineError> {
         let row = SandboxRow {
             status: RowStatus::Running,
             boot_mode: Some(boot_mode.to_owned()),
             boot_ms: Some(began.elapsed().as_millis() as u64),
             epoch: ready.connection.epoch(),
-            ..plan.row(&ready.id)
+            ..row
         };
         if let Err(error) = self.store.put_sandbox(row.clone()).await {
             self.forget(&ready.id).await;
@@ -99,7 +125,8 @@ impl Inner {
         sandbox
     }
 
-    fn check_open(&self) -> Result<(), EngineError> {
+    /// Refuses what would change something while the engine is about to close.
+    pub(super) fn check_open(&self) -> Result<(), EngineError> {
         if self.closing.is_cancelled() {
             return Err(EngineError::Capacity { message: "the engine is shutting down".to_owned(), retry_after: 1 });
         }

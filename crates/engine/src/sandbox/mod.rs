@@ -1,29 +1,40 @@
 //! Sandboxes: how they are made, watched, found again after a restart of the engine, and ended.
 
 mod adopt;
+mod copy;
 mod create;
 mod end;
+mod find;
+mod fork;
+mod hibernate;
 mod host;
 mod identity;
+mod pause;
 mod plan;
 mod pool;
 mod process;
+mod promote;
 mod reaper;
 mod restore;
+mod snapshot;
 mod template;
+mod turn;
 mod watch;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pandastack_protocol::sandbox::SandboxInfo;
 
+pub(crate) use find::Found;
 pub(crate) use pool::ReadyPool;
 use process::SandboxProcess;
 pub(crate) use template::VerifiedTemplates;
+pub(crate) use turn::Turns;
 
+use crate::error::EngineError;
 use crate::guest::{Activity, Connection, GuestClient};
-use crate::store::SandboxRow;
+use crate::store::{RowStatus, SandboxRow};
 
 /// A sandbox that takes requests.
 pub(crate) struct Sandbox {
@@ -32,6 +43,7 @@ pub(crate) struct Sandbox {
     connection: Arc<Connection>,
     activity: Arc<Activity>,
     is_ending: AtomicBool,
+    is_hibernating: AtomicBool,
 }
 
 impl Sandbox {
@@ -42,6 +54,7 @@ impl Sandbox {
             connection,
             activity: Arc::default(),
             is_ending: AtomicBool::new(false),
+            is_hibernating: AtomicBool::new(false),
         })
     }
 
@@ -58,6 +71,46 @@ impl Sandbox {
     /// Why it can no longer be used, once that is so.
     pub(crate) fn end_reason(&self) -> Option<Arc<str>> {
         self.connection.end_reason()
+    }
+
+    /// Itself, unless it can no longer be used.
+    pub(crate) fn unended(self: Arc<Self>) -> Result<Arc<Self>, EngineError> {
+        match self.end_reason() {
+            Some(reason) => Err(EngineError::SandboxGone { id: self.row().id.clone(), reason: reason.to_string() }),
+            None => Ok(self),
+        }
+    }
+
+    /// True while all its processes stand still.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.row().status == RowStatus::Paused
+    }
+
+    /// Refuses what a paused sandbox cannot do.
+    fn check_not_paused(&self) -> Result<(), EngineError> {
+        if self.is_paused() {
+            return Err(EngineError::Conflict(format!("sandbox is paused: {}; resume it first", self.row().id)));
+        }
+        Ok(())
+    }
+
+    /// True from the decision to store it on disk.
+    fn is_hibernating(&self) -> bool {
+        self.is_hibernating.load(Ordering::Acquire)
+    }
+
+    fn set_hibernating(&self, is_hibernating: bool) {
+        self.is_hibernating.store(is_hibernating, Ordering::Release);
+    }
+
+    /// True for the one who may end it.
+    fn claim_end(&self) -> bool {
+        !self.is_ending.swap(true, Ordering::AcqRel)
+    }
+
+    /// Gives the right to end it back.
+    fn release_end(&self) {
+        self.is_ending.store(false, Ordering::Release);
     }
 
     /// When it was last used.

@@ -25,6 +25,8 @@ const MAX_TTL_SECONDS: i64 = 10 * 365 * 86_400;
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) template: Arc<Template>,
+    /// Id of the snapshot that it is made from.
+    pub(super) snapshot: Option<String>,
     ttl_seconds: i64,
     persistent: bool,
     metadata: BTreeMap<String, String>,
@@ -34,9 +36,6 @@ pub(super) struct Plan {
 impl Plan {
     /// Checks the request and finds the template.
     pub(super) async fn of(request: CreateSandbox, engine: &Arc<Inner>) -> Result<Self, EngineError> {
-        if request.from_snapshot.is_some_and(|snapshot| !snapshot.is_empty()) {
-            return Err(EngineError::NotSupported("from_snapshot".to_owned()));
-        }
         if request.volumes.is_some_and(|volumes| !volumes.is_empty()) {
             return Err(EngineError::NotSupported("volumes".to_owned()));
         }
@@ -44,10 +43,18 @@ impl Plan {
         check_metadata(&metadata)?;
         let ttl_seconds = request.ttl_seconds.unwrap_or(engine.config.default_ttl_seconds);
         check_ttl(ttl_seconds)?;
-        let name = request.template.filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_TEMPLATE.to_owned());
-        let template = engine.find_template(&name).await?;
+        let snapshot = request.from_snapshot.filter(|snapshot| !snapshot.is_empty());
+        let template = match &snapshot {
+            // The official clients always name a template: that of the snapshot counts.
+            Some(id) => engine.find_restorable(id).await?,
+            None => {
+                let name = request.template.filter(|name| !name.is_empty());
+                engine.find_template(name.as_deref().unwrap_or(DEFAULT_TEMPLATE)).await?
+            }
+        };
         Ok(Self {
             template,
+            snapshot,
             ttl_seconds,
             persistent: request.persistent.unwrap_or(false),
             metadata,
@@ -73,6 +80,8 @@ impl Plan {
             boot_ms: None,
             created_at: self.created_at.clone(),
             epoch: 0,
+            from_snapshot: self.snapshot.clone(),
+            image: None,
         }
     }
 }
@@ -90,7 +99,7 @@ fn check_ttl(ttl_seconds: i64) -> Result<(), EngineError> {
     }
 }
 
-fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), EngineError> {
+pub(super) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), EngineError> {
     if metadata.len() > MAX_LABELS {
         return Err(EngineError::BadRequest(format!("too many metadata keys: at most {MAX_LABELS}")));
     }

@@ -144,7 +144,8 @@ impl Inner {
             }
             let id = Uuid::new_v4().to_string();
             self.store.put_sandbox(row(&id, template)).await?;
-            let sandbox = self.restore_sandbox(&id, template, std::future::pending()).await?;
+            let image = template.checkpoint();
+            let sandbox = self.restore_sandbox(&id, template, &image, std::future::pending()).await?;
             self.ready_pool.ready().push(sandbox);
             self.ready_pool.changed.notify_waiters();
         }
@@ -175,5 +176,7 @@ fn row(id: &str, template: &Template) -> SandboxRow {
         boot_ms: None,
         created_at: clock::now_rfc3339(),
         epoch: 0,
+        from_snapshot: None,
+        image: None,
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::find::{Found, useless};
 use super::plan::check_update;
 use crate::engine::Inner;
 use crate::error::EngineError;
-use crate::store::RowStatus;
+use crate::store::{RowStatus, SandboxRow};
 use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
 
 /// Time between two looks at all sandboxes.
@@ -39,25 +40,32 @@ impl Inner {
     }
 
     async fn reap_idle(self: &Arc<Self>) {
-        let expired: Vec<(String, i64)> = {
-            let sandboxes = self.sandboxes();
-            let rows = sandboxes.values().map(|sandbox| (sandbox.row().clone(), sandbox.activity().idle()));
-            rows.filter(|(row, idle)| !row.persistent && idle.as_secs() as i64 >= row.ttl_seconds)
-                .map(|(row, _)| (row.id, row.ttl_seconds))
-                .collect()
-        };
-        let ends = expired.into_iter().map(|(id, ttl)| async move {
-            self.end_sandbox(&id, RowStatus::Deleted, &format!("deleted after {ttl} s without use")).await;
+        let all: Vec<_> = self.sandboxes().values().cloned().collect();
+        let expired = all.into_iter().filter_map(|sandbox| {
+            let (persistent, ttl) = {
+                let row = sandbox.row();
+                (row.persistent, row.ttl_seconds)
+            };
+            let is_expired = !persistent && sandbox.activity().idle().as_secs() as i64 >= ttl;
+            is_expired.then_some((sandbox, ttl))
+        });
+        let ends = expired.map(|(sandbox, ttl)| async move {
+            self.end_sandbox(&sandbox, RowStatus::Deleted, &format!("deleted after {ttl} s without use")).await;
         });
         futures::future::join_all(ends).await;
     }
 
     /// How long a sandbox lives; the idle time is the one before this call, which counts as use.
     pub(crate) async fn lifecycle(&self, id: &str) -> Result<LifecycleInfo, EngineError> {
-        let sandbox = self.running(id).await?;
-        let idle_seconds = sandbox.activity().idle().as_secs() as i64;
-        sandbox.activity().touch();
-        let row = sandbox.row();
+        let (row, idle_seconds) = match self.find(id).await? {
+            Found::Held(sandbox) => {
+                let idle_seconds = sandbox.activity().idle().as_secs() as i64;
+                sandbox.activity().touch();
+                (sandbox.row().clone(), idle_seconds)
+            }
+            Found::Stored(row) if row.status == RowStatus::Hibernated => (row, 0),
+            Found::Stored(row) => return Err(useless(&row)),
+        };
         Ok(LifecycleInfo { ttl_seconds: row.ttl_seconds, persistent: row.persistent, idle_seconds })
     }
 
@@ -68,13 +76,20 @@ impl Inner {
         update: UpdateLifecycle,
     ) -> Result<LifecycleInfo, EngineError> {
         check_update(&update)?;
-        let sandbox = self.running(id).await?;
-        sandbox.activity().touch();
-        let (ttl_seconds, persistent) = {
-            let mut row = sandbox.row();
+        // A sandbox that hibernates or wakes meanwhile would forget the change.
+        let _turn = self.turns.wait(id).await;
+        let change = |row: &mut SandboxRow| {
             row.ttl_seconds = update.ttl_seconds.unwrap_or(row.ttl_seconds);
             row.persistent = update.persistent.unwrap_or(row.persistent);
             (row.ttl_seconds, row.persistent)
+        };
+        let (ttl_seconds, persistent) = match self.find(id).await? {
+            Found::Held(sandbox) => {
+                sandbox.activity().touch();
+                change(&mut sandbox.row())
+            }
+            Found::Stored(mut row) if row.status == RowStatus::Hibernated => change(&mut row),
+            Found::Stored(row) => return Err(useless(&row)),
         };
         self.store.set_lifecycle(id, ttl_seconds, persistent).await?;
         Ok(LifecycleInfo { ttl_seconds, persistent, idle_seconds: 0 })

@@ -35,12 +35,13 @@ impl Inner {
         GuestStdio::of(&self.sandbox_folder(id))
     }
 
-    /// Restores the template under the new id, whose row must have been written. If that fails, or if it is `abandoned` before its turn
+    /// Makes a copy from `image` under the new id, whose row must have been written. If that fails, or if it is `abandoned` before its turn
     /// has come, container and row are removed.
     pub(super) async fn restore_sandbox(
         &self,
         id: &str,
         template: &Template,
+        image: &Path,
         abandoned: impl Future<Output = ()>,
     ) -> Result<ReadySandbox, EngineError> {
         let turn = tokio::select! {
@@ -49,7 +50,7 @@ impl Inner {
             permit = self.starting.acquire() => permit.map_err(|_| "the engine is closed"),
         };
         let restored = match turn {
-            Ok(_permit) => self.restore(id, template).await,
+            Ok(_permit) => self.restore(id, template, image, 0, true).await,
             Err(reason) => Err(EngineError::Internal(reason.to_owned())),
         };
         if restored.is_err() {
@@ -58,7 +59,16 @@ impl Inner {
         restored
     }
 
-    async fn restore(&self, id: &str, template: &Template) -> Result<ReadySandbox, EngineError> {
+    /// Restores `image`, which was taken of a sandbox of the template, under `id`, whose last epoch was `epoch`. `is_copy` is false if it is that
+    /// sandbox itself. If it fails, parts of the container may be left.
+    pub(super) async fn restore(
+        &self,
+        id: &str,
+        template: &Template,
+        image: &Path,
+        epoch: u64,
+        is_copy: bool,
+    ) -> Result<ReadySandbox, EngineError> {
         let began = Instant::now();
         let (bundle, stdio) = (self.sandbox_folder(id).join("bundle"), self.stdio(id));
         fs::DirBuilder::new()
@@ -73,13 +83,11 @@ impl Inner {
         let process = SandboxProcess::open(self.runsc.state(id).await?.pid, id)?;
 
         // The Hello waits in the pipe until there is an agent to read it.
-        let connection = Connection::open(id, &stdio, 0, true)?;
-        let hello = identity::hello(id, &template.environment, true);
+        let connection = Connection::open(id, &stdio, epoch, true)?;
+        let hello = identity::hello(id, &template.environment, is_copy);
         let answered = connection.hello(&hello, HELLO_DEADLINE);
-        let checkpoint = template.checkpoint();
-        let come_up = async {
-            tokio::try_join!(async { Ok(self.runsc.restore_into(id, &bundle, &checkpoint).await?) }, answered)
-        };
+        let come_up =
+            async { tokio::try_join!(async { Ok(self.runsc.restore_into(id, &bundle, image).await?) }, answered) };
         tokio::select! {
             up = come_up => up.map(drop)?,
             () = process.ended() => return Err(EngineError::Internal(format!("the sandbox ended while it started{}", connection.last_words()))),

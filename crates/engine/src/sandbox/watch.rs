@@ -21,13 +21,12 @@ impl Inner {
                 () = sandbox.process.ended() => format!("its process ended{}", sandbox.connection.last_words()),
                 () = lost_heartbeat(&sandbox, engine.config.heartbeat_ms) => format!("its agent stopped answering{}", sandbox.connection.last_words()),
             };
-            let id = sandbox.row().id.clone();
-            engine.end_sandbox(&id, RowStatus::Failed, &reason).await;
+            engine.end_sandbox(&sandbox, RowStatus::Failed, &reason).await;
         });
     }
 }
 
-/// Returns after [`MISSES`] heartbeats in a row were not answered in half of the interval.
+/// Returns after [`MISSES`] heartbeats in a row were not answered in half of the interval. A paused sandbox need not answer.
 async fn lost_heartbeat(sandbox: &Sandbox, interval_ms: u64) {
     let guest = sandbox.guest();
     let mut misses = 0;
@@ -35,6 +34,7 @@ async fn lost_heartbeat(sandbox: &Sandbox, interval_ms: u64) {
         tokio::time::sleep(Duration::from_millis(interval_ms)).await;
         match guest.health(Duration::from_millis(interval_ms / 2)).await {
             Ok(()) => misses = 0,
+            Err(_) if sandbox.is_paused() => misses = 0,
             Err(error) => {
                 misses += 1;
                 tracing::warn!(sandbox_id = guest.sandbox_id(), %error, misses, "heartbeat missed");

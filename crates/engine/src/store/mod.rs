@@ -3,6 +3,7 @@
 
 mod sandbox;
 mod schema;
+mod snapshot;
 mod token;
 
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::Connection;
 
 pub use sandbox::{RowStatus, SandboxRow};
+pub use snapshot::SnapshotRow;
 
 use crate::error::EngineError;
 
@@ -48,4 +50,4 @@ impl Store {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

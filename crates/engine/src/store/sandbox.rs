@@ -8,6 +8,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::Store;
 use crate::clock;
 use crate::error::EngineError;
+use crate::image::ImageRecord;
 
 /// How long the row of an ended sandbox says why it ended, in seconds.
 const TOMBSTONE_SECONDS: i64 = 3600;
@@ -21,6 +22,10 @@ pub enum RowStatus {
     Creating,
     /// Takes requests.
     Running,
+    /// Stands still in memory.
+    Paused,
+    /// Lies on disk only.
+    Hibernated,
     /// Being removed for good, for a caller.
     Ending,
     /// Ended by a failure.
@@ -30,13 +35,24 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    const ALL: [Self; 6] = [Self::Ready, Self::Creating, Self::Running, Self::Ending, Self::Failed, Self::Deleted];
+    const ALL: [Self; 8] = [
+        Self::Ready,
+        Self::Creating,
+        Self::Running,
+        Self::Paused,
+        Self::Hibernated,
+        Self::Ending,
+        Self::Failed,
+        Self::Deleted,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Ready => "ready",
             Self::Creating => "creating",
             Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Hibernated => "hibernated",
             Self::Ending => "ending",
             Self::Failed => "failed",
             Self::Deleted => "deleted",
@@ -47,6 +63,8 @@ impl RowStatus {
         match self {
             Self::Ready | Self::Creating => SandboxStatus::Creating,
             Self::Running => SandboxStatus::Running,
+            Self::Paused => SandboxStatus::Paused,
+            Self::Hibernated => SandboxStatus::Hibernated,
             Self::Ending => SandboxStatus::Stopping,
             Self::Failed => SandboxStatus::Failed,
             Self::Deleted => SandboxStatus::Deleted,
@@ -87,6 +105,10 @@ pub struct SandboxRow {
     pub created_at: String,
     /// At least the number of the last `Hello` that it got.
     pub epoch: u64,
+    /// The snapshot it was made from.
+    pub from_snapshot: Option<String>,
+    /// Its image, while it is hibernated.
+    pub image: Option<ImageRecord>,
 }
 
 impl SandboxRow {
@@ -103,6 +125,7 @@ impl SandboxRow {
             boot_mode: self.boot_mode.clone(),
             created_at: Some(self.created_at.clone()),
             persistent: Some(self.persistent),
+            from_snapshot: self.from_snapshot.clone(),
             ..SandboxInfo::default()
         };
         if let Some(reason) = &self.reason {
@@ -130,8 +153,16 @@ impl SandboxRow {
             boot_ms: row.get::<_, Option<i64>>("boot_ms")?.map(|ms| ms.max(0) as u64),
             created_at: row.get("created_at")?,
             epoch: row.get::<_, i64>("epoch")?.max(0) as u64,
+            from_snapshot: row.get("from_snapshot")?,
+            image: row.get::<_, Option<String>>("image")?.and_then(|image| serde_json::from_str(&image).ok()),
         })
     }
+}
+
+/// As it stands in the store.
+pub(super) fn image_text(image: &ImageRecord) -> Result<String, EngineError> {
+    serde_json::to_string(image)
+        .map_err(|error| EngineError::Internal(format!("cannot write what an image is: {error}")))
 }
 
 impl Store {
@@ -139,11 +170,13 @@ impl Store {
     pub async fn put_sandbox(&self, row: SandboxRow) -> Result<(), EngineError> {
         let metadata = serde_json::to_string(&row.metadata)
             .map_err(|error| EngineError::Internal(format!("cannot write metadata: {error}")))?;
+        let image = row.image.as_ref().map(image_text).transpose()?;
         self.call(move |connection| {
             connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO sandboxes (id, workspace, template, template_id, status, reason, metadata, ttl_seconds, persistent, cpu,
-                     memory_mb, boot_mode, boot_ms, created_at, epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                     memory_mb, boot_mode, boot_ms, created_at, epoch, from_snapshot, image)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
                 )?
                 .execute(params![
                     row.id,
@@ -161,6 +194,8 @@ impl Store {
                     row.boot_ms.map(|ms| ms as i64),
                     row.created_at,
                     row.epoch as i64,
+                    row.from_snapshot,
+                    image,
                 ])
                 .map(drop)
         })
@@ -196,6 +231,16 @@ impl Store {
                     params![id, ttl_seconds, persistent],
                 )
                 .map(drop)
+        })
+        .await
+    }
+
+    /// Remembers that a sandbox was paused or resumed.
+    pub async fn set_status(&self, id: &str, status: RowStatus) -> Result<(), EngineError> {
+        let id = id.to_owned();
+        self.call(move |connection| {
+            let sql = "UPDATE sandboxes SET status = ?2 WHERE id = ?1";
+            connection.execute(sql, params![id, status.name()]).map(drop)
         })
         .await
     }

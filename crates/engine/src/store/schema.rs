@@ -5,7 +5,8 @@ use rusqlite::Connection;
 use crate::error::EngineError;
 
 /// One entry for each version of the schema: how to get there from the one before.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE sandboxes (
         id TEXT PRIMARY KEY,
         workspace TEXT NOT NULL,
@@ -31,7 +32,21 @@ const MIGRATIONS: [&str; 1] = ["
         label TEXT,
         created_at TEXT NOT NULL
     ) STRICT;
-"];
+",
+    "
+    ALTER TABLE sandboxes ADD COLUMN from_snapshot TEXT;
+    ALTER TABLE sandboxes ADD COLUMN image TEXT;
+    CREATE TABLE snapshots (
+        id TEXT PRIMARY KEY,
+        workspace TEXT NOT NULL,
+        sandbox_id TEXT NOT NULL,
+        template TEXT NOT NULL,
+        template_id TEXT NOT NULL,
+        image TEXT,
+        created_at TEXT NOT NULL
+    ) STRICT;
+",
+];
 
 /// Sets the connection up and migrates the database.
 pub(super) fn prepare(connection: &mut Connection) -> Result<(), EngineError> {

@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn row(id: &str) -> SandboxRow {
+/// A row of a sandbox that is being made.
+pub(crate) fn row(id: &str) -> SandboxRow {
     SandboxRow {
         id: id.to_owned(),
         workspace: LOCAL_WORKSPACE.to_owned(),
@@ -19,6 +20,8 @@ fn row(id: &str) -> SandboxRow {
         boot_ms: None,
         created_at: "2026-01-01T00:00:00.000Z".to_owned(),
         epoch: 1,
+        from_snapshot: None,
+        image: None,
     }
 }
 

@@ -8,7 +8,7 @@ use pandastack_engine::engine::{Engine, EngineConfig};
 use pandastack_engine::guest::{FrameStream, GuestClient};
 use pandastack_engine::home::Home;
 use pandastack_engine::{runsc, template};
-use pandastack_guest_protocol::context::{End, RunRequest};
+use pandastack_guest_protocol::context::{CreateContext, End, RunRequest};
 use pandastack_guest_protocol::exec::{ExecRequest, Exit};
 use pandastack_guest_protocol::frame::Kind;
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
@@ -103,6 +103,12 @@ fn processes_with(text: &str) -> Vec<String> {
 
 pub(crate) async fn create(engine: &Engine) -> SandboxInfo {
     engine.create_sandbox(CreateSandbox::default()).await.unwrap()
+}
+
+/// Makes a Python context, or gets one that was inherited.
+pub(crate) async fn python(engine: &Engine, sandbox_id: &str) -> String {
+    let request = CreateContext { language: "python".to_owned(), ..CreateContext::default() };
+    engine.guest(sandbox_id).await.unwrap().create_context(&request).await.unwrap().id
 }
 
 /// What a command or a cell said, and its last frame.

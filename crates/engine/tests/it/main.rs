@@ -6,6 +6,10 @@
 mod code_context;
 mod connection;
 mod crash;
+mod crash_state;
 mod exec;
+mod fork;
+mod hibernate;
 mod home;
 mod sandbox;
+mod snapshot;

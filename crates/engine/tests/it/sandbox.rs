@@ -52,7 +52,7 @@ fn impossible_requests_are_refused_before_anything_exists() {
         assert_eq!(with(|request| request.ttl_seconds = Some(-1)).await.unwrap_err().status(), 400);
         assert_eq!(with(|request| request.template = Some("nothing".into())).await.unwrap_err().status(), 404);
         assert_eq!(with(|request| request.template = Some("../x".into())).await.unwrap_err().status(), 400);
-        assert_eq!(with(|request| request.from_snapshot = Some("x".into())).await.unwrap_err().status(), 501);
+        assert_eq!(with(|request| request.from_snapshot = Some("x".into())).await.unwrap_err().status(), 404);
         assert_eq!(engine.list_sandboxes().await.unwrap(), []);
         engine.shutdown(true).await.unwrap();
     });

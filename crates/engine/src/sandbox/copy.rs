@@ -1,0 +1,79 @@
+//! Copying the state of a running sandbox into an image.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Sandbox;
+use crate::engine::Inner;
+use crate::error::EngineError;
+use crate::image::{ImageRecord, NewImage};
+use crate::template::free_bytes;
+
+/// How long an agent may take to stop its traffic between two records.
+const FREEZE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Disk space that must be free before an image is written, in bytes.
+const MIN_FREE_DISK: u64 = 1 << 30;
+
+/// Seconds after which a caller who was refused for want of disk space may try again.
+const RETRY_AFTER: u32 = 30;
+
+impl Inner {
+    /// Writes the state of the sandbox into a new folder at `path`. It goes on; its streams stand still meanwhile.
+    pub(super) async fn copy(&self, sandbox: &Sandbox, path: PathBuf) -> Result<NewImage, EngineError> {
+        let image = self.freeze_and_copy(sandbox, path).await?;
+        sandbox.connection.thaw().await?;
+        Ok(image)
+    }
+
+    /// As [`Inner::copy`], but on success the sandbox's streams still stand. No byte has left it since the copy, so to everybody outside it
+    /// can be replaced by the copy.
+    pub(super) async fn freeze_and_copy(&self, sandbox: &Sandbox, path: PathBuf) -> Result<NewImage, EngineError> {
+        check_disk(&path)?;
+        let image = NewImage::make(path.clone())
+            .map_err(|error| EngineError::Internal(format!("cannot make ({error}): `{}`", path.display())))?;
+        let id = sandbox.row().id.clone();
+        sandbox.connection.freeze(FREEZE_DEADLINE).await?;
+        match self.runsc.checkpoint(&id, image.folder(), true).await {
+            Ok(()) => Ok(image),
+            Err(error) => {
+                sandbox.connection.thaw().await?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Measures the image, and puts it at `path` for good once all of it is on the disk.
+    pub(super) async fn keep_image(&self, image: NewImage, path: PathBuf) -> Result<ImageRecord, EngineError> {
+        let version = self.config.runsc.version.as_str().to_owned();
+        let kept = tokio::task::spawn_blocking(move || {
+            let record = ImageRecord::of(image.folder(), &version)?;
+            image.keep(&path)?;
+            Ok::<_, std::io::Error>(record)
+        });
+        let kept = kept.await.map_err(|error| EngineError::Internal(format!("keeping an image stopped: {error}")))?;
+        kept.map_err(|error| EngineError::Internal(format!("cannot keep an image: {error}")))
+    }
+
+    /// Checks that the image at `path` can be restored. `what` names it in the error.
+    pub(super) async fn verify_image(
+        &self,
+        record: ImageRecord,
+        path: PathBuf,
+        what: String,
+    ) -> Result<(), EngineError> {
+        let version = self.config.runsc.version.as_str().to_owned();
+        let verified = tokio::task::spawn_blocking(move || record.verify(&path, &version, &what)).await;
+        verified.map_err(|error| EngineError::Internal(format!("checking an image stopped: {error}")))?
+    }
+}
+
+fn check_disk(path: &Path) -> Result<(), EngineError> {
+    match free_bytes(path) {
+        Some(free) if free < MIN_FREE_DISK => Err(EngineError::Capacity {
+            message: format!("not enough disk space for an image of a sandbox: {} MiB free", free >> 20),
+            retry_after: RETRY_AFTER,
+        }),
+        _ => Ok(()),
+    }
+}
