@@ -1,6 +1,6 @@
 // Every example, run as a newcomer would.
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,6 +60,7 @@ test("the first sections of the README, put together, are a program", async () =
   const folder = mkdtempSync(join(tmpdir(), "pandastack-readme-"));
   try {
     writeFileSync(join(folder, "data.csv"), "a,b\n1,2\n");
+    mkdirSync(join(folder, "project"));
     const program = `process.chdir(${JSON.stringify(folder)});\n${code}\nconsole.log(JSON.stringify([answer.text, failed.error, exitCode, code]));`;
     const { stdout } = await run("node", ["--input-type=module", "-e", program], {
       cwd: repository,
