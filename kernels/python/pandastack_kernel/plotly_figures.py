@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import types
 import warnings
 
@@ -101,8 +102,18 @@ def end_renderer() -> None:
     process = _kill_renderer()
     if process is not None:
         process.wait()
+        _wait_for_group(process.pid)
         process.stdin.close()
         _scope()._proc = None
+
+
+def _wait_for_group(group: int) -> None:
+    # The killed helpers of the renderer end a moment after it; until then a checkpoint would still contain them.
+    deadline = time.monotonic() + 1
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)
+            time.sleep(0.005)
 
 
 def _kill_renderer() -> subprocess.Popen | None:
