@@ -163,12 +163,12 @@ mod tests {
     #[test]
     fn variables_are_read_and_empty_ones_are_unset() {
         let found = proxies(&[("HTTPS_PROXY", "http://u%40x:p%3a@proxy.example:3128"), ("http_proxy", " ")]).unwrap();
-        let proxy = found.for_tunnel("pypi.org").unwrap();
+        let proxy = found.for_tunnel("example.org").unwrap();
         assert_eq!((proxy.host.as_str(), proxy.port), ("proxy.example", 3128));
         assert_eq!(proxy.authorization.as_deref(), Some("Basic dUB4OnA6"));
         assert!(!format!("{proxy:?}").contains("dUB4"));
-        assert!(found.for_http("pypi.org").is_none());
-        assert!(proxies(&[("ALL_PROXY", "p:1")]).unwrap().for_http("pypi.org").is_some());
+        assert!(found.for_http("example.org").is_none());
+        assert!(proxies(&[("ALL_PROXY", "p:1")]).unwrap().for_http("example.org").is_some());
     }
 
     #[test]
