@@ -116,6 +116,7 @@ test.each(["examples/typescript/ai-sdk/analyst.mjs", "examples/typescript/mastra
   expect(stdout.trimEnd().split("\n").at(-1)).toContain("108.63");
 });
 
+// `make test` prepares that environment; without it there is no official package to run.
 test.skipIf(!existsSync(python))("the universal pattern in Python, with the official package", async () => {
   const { stdout: token } = await engine.cli("token", "create", "--label", "example");
   const key = /pds_[0-9a-f]{32}/.exec(token)?.[0];

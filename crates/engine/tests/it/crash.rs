@@ -75,6 +75,7 @@ fn start_victim(home: &TestHome) -> Child {
     let mut victim = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::victim", "--nocapture"])
         .env(VICTIM_HOME, home.home().root())
+        .env("PANDASTACK_RUNSC", home.config().runsc.path)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
