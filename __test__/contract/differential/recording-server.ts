@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** What a program can see of a request. */
 export interface Recorded {
@@ -20,6 +21,8 @@ export interface Answer {
   type?: string | null;
   body?: string;
   headers?: Record<string, string>;
+  /** How long the server thinks first. */
+  delayMs?: number;
 }
 
 const recorded: Record<string, Answer> = JSON.parse(
@@ -32,7 +35,7 @@ export const ID = "28ba7ca0-10d0-4037-ac55-70e8a4077dd6";
 export class RecordingServer {
   requests: Recorded[] = [];
   /** Answers of one row, by `GET /v1/x`; they come before the recorded ones. */
-  answers: Record<string, Answer> = {};
+  answers: Record<string, Answer | Answer[]> = {};
   url = "";
 
   private constructor(private readonly server: Server) {}
@@ -53,7 +56,8 @@ export class RecordingServer {
         contentType: contentType?.split(";")[0],
         body: await readable(Buffer.concat(pieces), contentType),
       });
-      const { status, type, body, headers: more } = recording.#answer(`${method} ${url.pathname}`);
+      const { status, type, body, headers: more, delayMs } = recording.#answer(`${method} ${url.pathname}`);
+      if (delayMs) await sleep(delayMs);
       response.writeHead(status, { ...(type ? { "content-type": type } : {}), ...more }).end(body);
     });
     const recording = new RecordingServer(server);
@@ -69,7 +73,8 @@ export class RecordingServer {
 
   #answer(route: string): Answer {
     const own = this.answers[route];
-    if (own) return own;
+    const next = Array.isArray(own) && own.length > 1 ? own.shift() : [own].flat()[0];
+    if (next) return next;
     const found = Object.keys(recorded).find((pattern) => fits(pattern, route));
     return recorded[found ?? ""] ?? { status: 404, type: "application/json", body: `{"error":"no such route: ${route}"}` };
   }

@@ -36,6 +36,23 @@ export const sandboxRows: Row[] = [
     call: ({ sdk, client }) => sdk.Sandbox.create({}, client),
     deviation: { id: "default-template", parts: ["body"] },
   },
+  {
+    name: "client.constructor",
+    call: ({ sdk }) => {
+      const { apiUrl, apiKey, timeoutMs } = new sdk.Client({ apiUrl: "http://a.example//", apiKey: "k", timeoutMs: 5 });
+      return { apiUrl, apiKey, timeoutMs };
+    },
+  },
+  {
+    name: "Sandbox.fromInfo",
+    call: ({ sdk, client }) => {
+      const { id, template, status } = sdk.Sandbox.fromInfo(
+        { id: "a", template: "t", cpu: 1, memory_mb: 1, status: "x" },
+        client,
+      );
+      return { id, template, status };
+    },
+  },
   { name: "sandboxes.list", call: ({ client }) => client.sandboxes.list() },
   { name: "Sandbox.list", call: ({ sdk, client }) => sdk.Sandbox.list(client) },
   {
@@ -172,6 +189,23 @@ export const sandboxRows: Row[] = [
     name: "promote without options",
     call: ({ sandbox }) => sandbox.promote(),
     deviation: { id: "promote-lists", parts: ["result"] },
+  },
+  {
+    name: "explore",
+    call: async ({ sandbox }) => {
+      const candidates = ["1", "2"].map((cmd) => ({ label: cmd, cmd }));
+      const scoreFn = (_: unknown, outcome: { label: string }) => Number(outcome.label);
+      const options = { scoreFn, captureFiles: false, maxConcurrency: 1 };
+      const { winner, treeId, outcomes, reaped, errors } = await sandbox.explore(candidates, options);
+      return { winner: winner?.id, treeId, labels: outcomes.map(({ label, ok }) => [label, ok]), reaped, errors };
+    },
+    answers: {
+      [`POST ${SANDBOX}/fork-tree`]: json({ children: ["a", "b"].map((id) => ({ id, metadata: { fork_tree_id: "t" } })) }, 201),
+      "POST /v1/sandboxes/a/exec": json({ stdout: "", stderr: "", exit_code: 0 }),
+      "POST /v1/sandboxes/b/exec": json({ stdout: "", stderr: "", exit_code: 0 }),
+      "POST /v1/sandboxes/b/promote": json({ winner: "b", tree_id: "t", deleted: ["a"], failures: {} }),
+      "DELETE /v1/sandboxes/a": { status: 204 },
+    },
   },
   { name: "setTtl", call: ({ sandbox }) => sandbox.setTtl(900) },
   { name: "setPersistent", call: ({ sandbox }) => sandbox.setPersistent(true) },
