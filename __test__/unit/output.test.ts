@@ -31,3 +31,25 @@ test("memory stays within the limit", () => {
   for (let count = 0; count < 10_000; count += 1) buffer.push("0123456789".repeat(10));
   expect(buffer.toString().length).toBeLessThan(1100);
 });
+
+test("any pieces give the same head and tail", () => {
+  const text = Array.from({ length: 300 }, (_, index) => ["a", "é", "漢", "😀"][(index * 7) % 4]).join("");
+  const bytes = Buffer.from(text);
+  for (const limit of [1, 2, 5, 64, 101, 400, 5000]) {
+    for (const size of [1, 3, 40, 250]) {
+      const characters = [...text];
+      const pieces = Array.from({ length: Math.ceil(characters.length / size) }, (_, index) =>
+        characters.slice(index * size, (index + 1) * size).join(""),
+      );
+      const half = Math.max(1, Math.floor(limit / 2));
+      const [found, truncated] = kept(limit, ...pieces);
+      const [head = "", tail] = found.split(/\n… \d+ bytes left out …\n/);
+      expect(text.startsWith(head) && text.endsWith(tail ?? "")).toBe(true);
+      expect(truncated).toBe(tail !== undefined);
+      expect(Buffer.byteLength(head)).toBeLessThanOrEqual(truncated ? half : 2 * half);
+      expect(Buffer.byteLength(tail ?? "")).toBeLessThanOrEqual(half);
+      if (truncated) expect(Number(found.match(/… (\d+) bytes/)?.[1])).toBe(bytes.length - Buffer.byteLength(head + tail));
+      else expect(found).toBe(text);
+    }
+  }
+});

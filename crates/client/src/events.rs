@@ -1,12 +1,13 @@
 //! Streams of events: a task reads and parses, the consumer takes batches. A consumer that stops taking stops the task and
 //! so the server; one that goes away closes the connection.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use pandastack_protocol::error::ErrorCode;
 use reqwest::Response;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,12 @@ use crate::http::{Client, client_closed};
 /// Most events that wait for the consumer.
 const WAITING: usize = 256;
 
+/// Most bytes of events that wait for the consumer; a larger event waits alone.
+const WAITING_BYTES: usize = 1 << 20;
+
+/// Bytes after which a batch is handed over, though more events wait.
+const BATCH_BYTES: usize = 64 << 10;
+
 /// Silence after which a connection counts as lost, once its server has shown that it sends signs of life.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -25,28 +32,50 @@ const CLOSING: Duration = Duration::from_secs(1);
 
 /// Events in order of their arrival. The last item is an event that ends the stream, or an error.
 pub struct EventStream<T> {
-    receiver: mpsc::Receiver<Result<T>>,
+    receiver: mpsc::Receiver<Waiting<T>>,
     pump: Option<JoinHandle<()>>,
+}
+
+/// An event that waits for the consumer.
+struct Waiting<T> {
+    event: Result<T>,
+    /// Bytes that it came in.
+    weight: usize,
+    /// Its part of [`WAITING_BYTES`], given back once it is taken.
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+impl<T> Waiting<T> {
+    fn weightless(event: Result<T>) -> Self {
+        Self { event, weight: 0, _room: None }
+    }
 }
 
 impl<T> EventStream<T> {
     /// Waits for at least one event and returns at most `limit`. Empty: the stream has ended.
     pub async fn next_batch(&mut self, limit: usize) -> Vec<Result<T>> {
         let mut batch = Vec::new();
-        self.receiver.recv_many(&mut batch, limit.max(1)).await;
+        let mut weight = 0;
+        let mut next = self.receiver.recv().await;
+        while let Some(waiting) = next {
+            weight += waiting.weight;
+            batch.push(waiting.event);
+            let is_full = batch.len() >= limit || weight >= BATCH_BYTES;
+            next = if is_full { None } else { self.receiver.try_recv().ok() };
+        }
         batch
     }
 
     /// The next event. None: the stream has ended.
     pub async fn next(&mut self) -> Option<Result<T>> {
-        self.receiver.recv().await
+        self.receiver.recv().await.map(|waiting| waiting.event)
     }
 
     /// A stream of events that are there already.
     pub(crate) fn of(events: Vec<T>) -> Self {
         let (sender, receiver) = mpsc::channel(events.len().max(1));
         for event in events {
-            let _ = sender.try_send(Ok(event));
+            let _ = sender.try_send(Waiting::weightless(Ok(event)));
         }
         Self { receiver, pump: None }
     }
@@ -95,14 +124,26 @@ pub(crate) fn pump<D: Decoder>(
     deadline: Option<Instant>,
 ) -> EventStream<D::Event> {
     let (sender, receiver) = mpsc::channel(WAITING);
-    let pump = Pump { response, decoder, sender, deadline, silence: None, closed: client.closed().clone() };
+    let pump = Pump {
+        response,
+        decoder,
+        sender,
+        room: Arc::new(Semaphore::new(WAITING_BYTES)),
+        read: 0,
+        deadline,
+        silence: None,
+        closed: client.closed().clone(),
+    };
     EventStream { receiver, pump: Some(tokio::spawn(pump.run())) }
 }
 
 struct Pump<D: Decoder> {
     response: Response,
     decoder: D,
-    sender: mpsc::Sender<Result<D::Event>>,
+    sender: mpsc::Sender<Waiting<D::Event>>,
+    room: Arc<Semaphore>,
+    /// Bytes that arrived since the last event.
+    read: usize,
     deadline: Option<Instant>,
     silence: Option<Duration>,
     closed: CancellationToken,
@@ -117,13 +158,14 @@ impl<D: Decoder> Pump<D> {
             }
             Ok(Ended::Unwanted) => {}
             Err(error) => {
-                let _ = self.sender.send(Err(error)).await;
+                let _ = self.sender.send(Waiting::weightless(Err(error))).await;
             }
         }
     }
 
     async fn forward(&mut self) -> Result<Ended> {
         while let Some(piece) = self.piece().await? {
+            self.read += piece.len();
             self.decoder.push(&piece)?;
             while let Some(item) = self.decoder.next() {
                 if let Some(ended) = self.deliver(item?).await {
@@ -149,10 +191,20 @@ impl<D: Decoder> Pump<D> {
                 return None;
             }
         };
-        if self.sender.send(Ok(event)).await.is_err() {
+        let waiting = self.waiting(event).await;
+        if self.sender.send(waiting).await.is_err() {
             return Some(Ended::Unwanted);
         }
         is_last.then_some(Ended::Complete)
+    }
+
+    /// Waits until there is room for the event.
+    async fn waiting(&mut self, event: D::Event) -> Waiting<D::Event> {
+        let weight = std::mem::take(&mut self.read);
+        let part = u32::try_from(weight.min(WAITING_BYTES)).unwrap_or(u32::MAX);
+        // The semaphore is never closed.
+        let room = self.room.clone().acquire_many_owned(part).await.ok();
+        Waiting { event: Ok(event), weight, _room: room }
     }
 
     async fn piece(&mut self) -> Result<Option<Bytes>> {
