@@ -1,11 +1,14 @@
 //! The client class. Its methods are in the file of the noun that they are about.
 
+use std::cell::RefCell;
+
 use napi::bindgen_prelude::*;
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use pandastack_client::{Client, ClientOptions, RetryHook};
 use serde::Serialize;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::cancel::CancelToken;
 use crate::outcome::{Json, Outcome, from_js};
@@ -23,12 +26,13 @@ impl NativeClient {
         ts_args_type = "options: ClientOptions, onRetry?: ((retry: Retry) => void) | null",
         ts_return_type = "NativeClient"
     )]
-    pub fn connect(options: Value, on_retry: Option<Function<Json, ()>>) -> napi::Result<Outcome<NativeClient>> {
+    pub fn connect(env: Env, options: Value, on_retry: Option<Function<Json, ()>>) -> napi::Result<Outcome<NativeClient>> {
         let mut options: ClientOptions = from_js(options)?;
         if let Some(call) = on_retry {
             options.on_retry = retry_hook(call)?;
         }
-        Ok(Outcome(Client::new(options).map(|client| NativeClient { client })))
+        let owner = javascript_thread(&env)?;
+        Ok(Outcome(Client::new(options).map(|client| NativeClient { client: client.owned_by(&owner) })))
     }
 
     /// Address of the server, without trailing slashes.
@@ -65,6 +69,24 @@ impl NativeClient {
             None => client,
         }
     }
+}
+
+thread_local! {
+    static THREAD: RefCell<Option<CancellationToken>> = const { RefCell::new(None) };
+}
+
+/// Cancelled when the JavaScript of this thread ends: a worker that is terminated must not leave calls and connections behind.
+fn javascript_thread(env: &Env) -> napi::Result<CancellationToken> {
+    if let Some(known) = THREAD.with_borrow(Clone::clone) {
+        return Ok(known);
+    }
+    let token = CancellationToken::new();
+    env.add_env_cleanup_hook(token.clone(), |token| {
+        THREAD.take();
+        token.cancel();
+    })?;
+    THREAD.set(Some(token.clone()));
+    Ok(token)
 }
 
 /// Calls `call` on the JavaScript thread without waiting for it. It does not keep the process alive, and what it cannot take is

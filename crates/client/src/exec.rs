@@ -77,8 +77,13 @@ impl Decoder for ExecDecoder {
     }
 
     fn finish(&mut self) -> Option<Result<Item<ExecEvent>>> {
-        self.0.finish().and_then(item_of)
+        // An event that the end of the stream cut is none: half of its data would pass for output.
+        self.0.finish().filter(is_whole).and_then(item_of)
     }
+}
+
+fn is_whole(item: &SseItem) -> bool {
+    matches!(item, SseItem::Event { data, .. } if serde_json::from_str::<serde_json::Map<String, Value>>(data).is_ok())
 }
 
 /// None for events that this version does not know.
@@ -145,6 +150,13 @@ mod tests {
         let stdout = ExecEvent::Stdout { text: "a\n".into(), base64: None };
         let stderr = ExecEvent::Stderr { text: "bare".into(), base64: None };
         assert_eq!(events, [stdout, stderr, ExecEvent::Exit { exit_code: 7, duration_ms: None }]);
+    }
+
+    #[test]
+    fn an_event_that_is_cut_is_no_output() {
+        for text in ["event: stdout\ndata: {\"chunk\":\"ab", "event: stdout\ndata: wor", "event: stdout\ndata: 12", "event: error\ndata: {\"err"] {
+            assert_eq!(items(text), (vec![], None), "{text}");
+        }
     }
 
     #[test]

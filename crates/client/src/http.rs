@@ -63,6 +63,13 @@ impl Client {
         self
     }
 
+    /// The same client, closed also when `owner` is cancelled.
+    #[must_use]
+    pub fn owned_by(mut self, owner: &CancellationToken) -> Self {
+        self.closed = owner.child_token();
+        self
+    }
+
     /// Ends all calls and streams of this client and its clones; later ones fail with `aborted`.
     pub fn close(&self) {
         self.closed.cancel();
