@@ -26,7 +26,11 @@ impl NativeClient {
         ts_args_type = "options: ClientOptions, onRetry?: ((retry: Retry) => void) | null",
         ts_return_type = "NativeClient"
     )]
-    pub fn connect(env: Env, options: Value, on_retry: Option<Function<Json, ()>>) -> napi::Result<Outcome<NativeClient>> {
+    pub fn connect(
+        env: Env,
+        options: Value,
+        on_retry: Option<Function<Json, ()>>,
+    ) -> napi::Result<Outcome<NativeClient>> {
         let mut options: ClientOptions = from_js(options)?;
         if let Some(call) = on_retry {
             options.on_retry = retry_hook(call)?;

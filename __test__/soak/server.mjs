@@ -1,5 +1,6 @@
 // A server in a process of its own, so that what is measured is the client. Sends its port to its parent.
 import { createServer } from "node:http";
+import { bytes as script } from "./script.mjs";
 
 const info = '{"id":"sb","template":"t","cpu":1,"memory_mb":512,"status":"running"}';
 const out = (text) => `event: stdout\ndata: ${JSON.stringify({ chunk: text })}\n\n`;
@@ -7,10 +8,8 @@ const exit = 'event: exit\ndata: {"exit_code":0}\n\n';
 
 /** Commands of a stream: what is sent, and how it ends. */
 const streams = {
-  cut: (response) => {
-    response.write(out("a") + out("b"));
-    setTimeout(() => response.destroy(), 1);
-  },
+  /** `cut <bytes>`: the connection breaks after them. */
+  cut: (response, bytes) => response.write(script.subarray(0, Number(bytes)), () => response.destroy()),
   open: (response) => response.write(out("a")),
   /** `flood <bytes> <bytes of an event>` */
   flood: async (response, total, size) => {

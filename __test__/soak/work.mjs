@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import * as sdk from "../../dist/index.mjs";
+import { bytes, random, wholeAt } from "./script.mjs";
 
 const [, , apiUrl, kind, times] = process.argv;
 const client = new sdk.Client({ apiUrl, apiKey: "pds_test" });
@@ -30,9 +31,13 @@ async function left() {
   for await (const _ of await sandbox.commands.start("open")) break;
 }
 
+const pick = random(1);
+
+/** A stream that breaks at a random byte. */
 async function cut() {
-  const { stdout } = await failing(sandbox.execStream("cut"), "InterruptedError");
-  if (stdout !== "ab") throw new Error(`partial output: ${stdout}`);
+  const place = 1 + pick(bytes.length);
+  const { stdout } = await failing(sandbox.execStream(`cut ${place}`), "InterruptedError");
+  if (stdout !== wholeAt(place)) throw new Error(`cut at ${place}: ${JSON.stringify(stdout)}`);
 }
 
 /** A worker that loads the package, makes a call, and is ended during a stream. */

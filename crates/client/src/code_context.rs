@@ -100,7 +100,8 @@ impl Client {
         }
         let answer =
             self.rest_as_json(&request, response, Instant::now() + patience.max(self.config().timeout)).await?;
-        Ok(EventStream::of(events_of(understood(normalised(answer))?)))
+        let answer = normalised(answer).ok_or_else(|| not_understood(None))?;
+        Ok(EventStream::of(events_of(understood(answer)?)))
     }
 }
 
@@ -110,8 +111,15 @@ fn is_ndjson(response: &reqwest::Response) -> bool {
 }
 
 fn understood(answer: Value) -> Result<ExecutionAnswer> {
-    serde_json::from_value(answer)
-        .map_err(|error| Error::new(ErrorCode::Network, "the server's answer cannot be understood").with_source(error))
+    serde_json::from_value(answer).map_err(|error| not_understood(Some(error)))
+}
+
+fn not_understood(cause: Option<serde_json::Error>) -> Error {
+    let error = Error::new(ErrorCode::Network, "the server's answer cannot be understood");
+    match cause {
+        Some(cause) => error.with_source(cause),
+        None => error,
+    }
 }
 
 /// Servers name a context `id`, `session_id` or both.

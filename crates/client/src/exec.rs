@@ -154,7 +154,12 @@ mod tests {
 
     #[test]
     fn an_event_that_is_cut_is_no_output() {
-        for text in ["event: stdout\ndata: {\"chunk\":\"ab", "event: stdout\ndata: wor", "event: stdout\ndata: 12", "event: error\ndata: {\"err"] {
+        for text in [
+            "event: stdout\ndata: {\"chunk\":\"ab",
+            "event: stdout\ndata: wor",
+            "event: stdout\ndata: 12",
+            "event: error\ndata: {\"err",
+        ] {
             assert_eq!(items(text), (vec![], None), "{text}");
         }
     }

@@ -56,6 +56,8 @@ pub struct FileUpload {
     pieces: mpsc::Sender<Piece>,
     written: tokio::task::JoinHandle<Result<FileWritten>>,
     patience: Duration,
+    /// How long the server may take to confirm the file.
+    finishing: Duration,
 }
 
 impl FileUpload {
@@ -79,7 +81,7 @@ impl FileUpload {
     pub async fn finish(mut self) -> Result<FileWritten> {
         // Refused only if the write has ended already, and then its outcome tells why.
         let _ = tokio::time::timeout(self.patience, self.pieces.send(Piece::End)).await;
-        let written = tokio::time::timeout(self.patience.max(FINISHING), &mut self.written).await;
+        let written = tokio::time::timeout(self.finishing, &mut self.written).await;
         let written = written.map_err(|_| Error::new(ErrorCode::Timeout, "the server does not confirm the file"))?;
         written.map_err(|error| Error::new(ErrorCode::Interrupted, "the upload was broken off").with_source(error))?
     }
@@ -140,7 +142,8 @@ impl Client {
         let (pieces, receiver) = mpsc::channel(WAITING);
         let client = self.clone();
         let write = async move { client.json_streamed(request, BYTES, stream_of(receiver)).await };
-        Ok(FileUpload { pieces, written: tokio::spawn(write), patience: self.patience() })
+        let finishing = self.patience_of_at_least(FINISHING);
+        Ok(FileUpload { pieces, written: tokio::spawn(write), patience: self.patience(), finishing })
     }
 
     /// Removes a file, or a directory with all in it. No error if there is none.

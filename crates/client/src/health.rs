@@ -5,8 +5,8 @@ use pandastack_protocol::health::{Health, MeInfo, VersionInfo};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::http::Client;
 use crate::http::request::{Body, Limit, Request};
-use crate::http::{Client, answer};
 
 /// Any call of the API.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -69,7 +69,6 @@ impl Client {
         if let Some(limit) = call.timeout_ms {
             request = request.limit(Limit::Exactly(std::time::Duration::from_millis(limit)));
         }
-        let response = self.send(request).await?;
-        answer::read(response, answer::MAX_BODY).await
+        self.bytes(request).await
     }
 }

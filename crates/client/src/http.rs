@@ -89,6 +89,11 @@ impl Client {
         self.limit.unwrap_or(self.config.timeout)
     }
 
+    /// How long a server may take for what it needs at least `limit` for, unless the caller says otherwise.
+    pub(crate) fn patience_of_at_least(&self, limit: Duration) -> Duration {
+        self.limit.unwrap_or(self.config.timeout.max(limit))
+    }
+
     pub(crate) fn created(&self) -> &retry::CreatedLately {
         &self.created
     }
@@ -105,6 +110,16 @@ impl Client {
             let deadline = self.deadline(&request);
             let response = self.send_until(&request, deadline).await?;
             self.rest(&request, response, deadline).await
+        })
+        .await
+    }
+
+    /// Like [`Self::send`], then reads the answer whatever it is.
+    pub(crate) async fn bytes(&self, request: Request) -> Result<Bytes> {
+        self.while_open(async {
+            let deadline = self.deadline(&request);
+            let response = self.send_until(&request, deadline).await?;
+            self.body(&request, response, deadline).await
         })
         .await
     }
@@ -135,17 +150,30 @@ impl Client {
         deadline: Option<Instant>,
     ) -> Result<T> {
         let (status, request_id) = (response.status().as_u16(), answer::request_id(response.headers()));
-        let body = until(deadline, request, self.url(request)?, answer::read(response, answer::MAX_BODY))
-            .await?
-            .map_err(|error| self.described(request, error))?;
+        let body = self.body(request, response, deadline).await?;
         serde_json::from_slice(&body).map_err(|error| {
             let error = answer::not_json(&body).with_status(status).with_request_id(request_id).with_source(error);
             self.described(request, error)
         })
     }
 
+    async fn body(&self, request: &Request, response: reqwest::Response, deadline: Option<Instant>) -> Result<Bytes> {
+        until(deadline, request, self.url(request)?, answer::read(response, answer::MAX_BODY))
+            .await?
+            .map_err(|error| self.described(request, error))
+    }
+
     /// Sends `body` as it comes. It cannot be sent again, so one try it is.
     pub(crate) async fn json_streamed<T: DeserializeOwned>(
+        &self,
+        request: Request,
+        content_type: &str,
+        body: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static,
+    ) -> Result<T> {
+        self.while_open(self.stream_once(request, content_type, body)).await
+    }
+
+    async fn stream_once<T: DeserializeOwned>(
         &self,
         request: Request,
         content_type: &str,

@@ -62,9 +62,9 @@ fn parse(line: &[u8]) -> Result<ExecutionEvent> {
     serde_json::from_value(value).map_err(broken)
 }
 
-/// Brings a one-piece answer into the shape of [`ExecutionAnswer`].
-pub(super) fn normalised(answer: Value) -> Value {
-    let Value::Object(mut answer) = answer else { return Value::Object(Map::new()) };
+/// Brings a one-piece answer into the shape of [`ExecutionAnswer`]. None: it is no object.
+pub(super) fn normalised(answer: Value) -> Option<Value> {
+    let Value::Object(mut answer) = answer else { return None };
     let exit = ["exit", "exit_code"].iter().find_map(|key| answer.get(*key).and_then(Value::as_i64)).unwrap_or(0);
     answer.insert("exit".into(), exit.into());
     answer.insert("exit_code".into(), exit.into());
@@ -83,7 +83,7 @@ pub(super) fn normalised(answer: Value) -> Value {
     let results = answer.remove("results").map(bundles).unwrap_or_default();
     answer.insert("results".into(), results.into());
     answer.retain(|_, value| !value.is_null());
-    Value::Object(answer)
+    Some(Value::Object(answer))
 }
 
 /// Results are MIME bundles, or pairs of `type` and `data`. Which pairs belong to one object a server does not say: each is a result.
@@ -168,7 +168,7 @@ mod tests {
     use serde_json::json;
 
     fn answer(value: Value) -> ExecutionAnswer {
-        serde_json::from_value(normalised(value)).unwrap()
+        serde_json::from_value(normalised(value).unwrap()).unwrap()
     }
 
     #[test]
