@@ -57,6 +57,9 @@ export interface ExecResult {
   truncated?: boolean;
 }
 
+/** Most characters of a command in a message. */
+const MAX_COMMAND_IN_MESSAGE = 120;
+
 /** @internal Runs a command and waits for its end. */
 export async function exec(client: Client, sandbox: string, command: Command, options?: ExecOptions): Promise<ExecResult> {
   const { signal, check, ...rest } = checked(execOptions, options, "exec");
@@ -126,8 +129,15 @@ function withOutput(error: unknown, stdout: string, stderr: string): unknown {
 }
 
 function failure(command: Command, result: ExecResult): CommandError {
-  const text = typeof command === "string" ? command : joined(command);
+  const text = shortened(typeof command === "string" ? command : joined(command));
   return new CommandError(`command exited with code ${result.exitCode}: ${text}`, result.exitCode, result.stdout, result.stderr);
+}
+
+/** Messages end up in logs: the head of a command tells which one it was. */
+function shortened(command: string): string {
+  const characters = [...command.slice(0, 2 * MAX_COMMAND_IN_MESSAGE)];
+  const head = characters.slice(0, MAX_COMMAND_IN_MESSAGE).join("");
+  return head.length === command.length ? command : `${head}…`;
 }
 
 function requestOf(client: Client, command: Command, options: Record<string, unknown>): ExecRequest {

@@ -19,7 +19,7 @@ const commands = () => server.seen(EXEC).map(({ body }) => JSON.parse(body.toStr
 const ok = json({ stdout: "", stderr: "", exit_code: 0 });
 const entry = (name: string, more: object = {}) => ({ name, is_dir: false, size: 1, mode: "f", mtime: 0, ...more });
 
-test("changes to files are commands whose words are quoted", async () => {
+test("fault 2.26: changes to files are commands whose words are quoted", async () => {
   server.on(EXEC, ok);
   const { filesystem } = server.sandbox();
   await filesystem.mkdir("/a b/c'd\n😀");

@@ -79,7 +79,7 @@ test.each([
       setTimeout(() => response.destroy(), 20);
     },
   ],
-] as [string, Reply][])("%s in a good answer is an error", async (_, reply) => {
+] as [string, Reply][])("fault 2.17: %s in a good answer is an error", async (_, reply) => {
   server.on(GET, reply);
   expect(await failure()).toBeInstanceOf(sdk.NetworkError);
 });

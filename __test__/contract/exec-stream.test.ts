@@ -41,7 +41,7 @@ test("output in order, then the exit code", async () => {
   expect(await run()).toEqual({ exitCode: 7, stdout: "a\nc", stderr: "b" });
 });
 
-test.each(["\n", "\r\n", "\r"])("line end %j, cut anywhere, also inside a character", async (end) => {
+test.each(["\n", "\r\n", "\r"])("fault 2.3: line end %j, cut anywhere, also inside a character", async (end) => {
   const text = (event("stdout", { chunk: "ä😀" }).replace('"ä😀"', '"ä😀"') + exit(3)).replaceAll("\n", end);
   const bytes = Buffer.from(text);
   server.on(STREAM, sse([...bytes].map((byte) => Buffer.from([byte]))));
@@ -72,14 +72,14 @@ test("the first callback comes before the second piece is sent", async () => {
 test.each([
   ["closed", false],
   ["broken", true],
-])("a stream that is %s without an exit rejects with the output so far", async (_, cut) => {
+])("fault 2.1: a stream that is %s without an exit rejects with the output so far", async (_, cut) => {
   server.on(STREAM, sse([event("stdout", { chunk: "so far" }), event("stderr", { chunk: "err" })], cut));
   const error = await run().catch((error) => error);
   expect(error).toBeInstanceOf(InterruptedError);
   expect(error).toMatchObject({ stdout: "so far", stderr: "err", code: "interrupted" });
 });
 
-test("a last event without its blank line counts", async () => {
+test("fault 2.2: a last event without its blank line counts", async () => {
   server.on(STREAM, sse(['event: exit\ndata: {"exit_code":7}\n']));
   expect((await run()).exitCode).toBe(7);
 });
@@ -95,7 +95,7 @@ test.each([
   expect(error).toMatchObject({ stdout: "so far", message: data.error });
 });
 
-test("callbacks are awaited one after the other", async () => {
+test("fault 2.6: callbacks are awaited one after the other", async () => {
   server.on(
     STREAM,
     sse([event("stdout", { chunk: "1" }), 20, event("stderr", { chunk: "2" }), 20, event("stdout", { chunk: "3" }), exit(0)]),
@@ -118,7 +118,7 @@ test.each([
     },
   ],
   ["rejects", () => Promise.reject(new Error("mine"))],
-])("a callback that %s rejects the call with its error and closes the connection", async (_, onStdout) => {
+])("fault 2.5: a callback that %s rejects the call with its error and closes the connection", async (_, onStdout) => {
   server.on(STREAM, async (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(event("stdout", { chunk: "1" }));
@@ -143,14 +143,14 @@ test("an aborted signal sends nothing", async () => {
   expect(server.requests).toHaveLength(0);
 });
 
-test("errors before the stream have the same classes as elsewhere", async () => {
+test("fault 2.7: errors before the stream have the same classes as elsewhere", async () => {
   server.on(STREAM, json({ error: "sandbox not found" }, 404));
   await expect(run()).rejects.toMatchObject({ name: "NotFoundError" });
   await server.stop();
   await expect(run()).rejects.toBeInstanceOf(NetworkError);
 });
 
-test("a path prefix of the address is kept", async () => {
+test("fault 2.8: a path prefix of the address is kept", async () => {
   server.on("POST /base/v1/sandboxes/sb/exec/stream", sse([exit(0)]));
   expect(await server.sandbox({ apiUrl: `${server.url}/base` }).execStream("x")).toBe(0);
 });

@@ -11,7 +11,7 @@ afterEach(() => server.stop());
 const EXEC = "POST /v1/sandboxes/sb/exec";
 const sent = () => JSON.parse(server.seen(EXEC).at(-1)?.body.toString() ?? "null");
 
-test("a result has the exit code under both names; a code other than 0 is a result", async () => {
+test("fault 2.24: a result has the exit code under both names; a code other than 0 is a result", async () => {
   server.on(EXEC, json({ stdout: "out", stderr: "err", exit_code: 7, duration_ms: 3 }));
   const result = await server.sandbox().exec("exit 7", { timeoutSeconds: 0.5 });
   expect(result).toEqual({ stdout: "out", stderr: "err", exit_code: 7, exitCode: 7, duration_ms: 3 });
@@ -34,7 +34,7 @@ test("check turns a code other than 0 into an error with the output", async () =
   });
 });
 
-test("the command's own time limit outlasts the client's", async () => {
+test("fault 2.13: the command's own time limit outlasts the client's", async () => {
   server.on(EXEC, async (response) => {
     await new Promise((resolve) => setTimeout(resolve, 400));
     response.end('{"stdout":"late","stderr":"","exit_code":0}');
@@ -57,7 +57,7 @@ test("a time limit that the server reports has the output so far", async () => {
   expect(error).toMatchObject({ statusCode: 504, stdout: "so far" });
 });
 
-test("a proxy's timeout is not the command's", async () => {
+test("fault 2.22: a proxy's timeout is not the command's", async () => {
   server.on(EXEC, (response) => response.writeHead(504, { "content-type": "text/plain" }).end("gateway timeout"));
   const error = await server
     .sandbox()
@@ -67,7 +67,7 @@ test("a proxy's timeout is not the command's", async () => {
   expect(error).toBeInstanceOf(ServerError);
 });
 
-test("a command that may have run is never sent again", async () => {
+test("fault 2.15: a command that may have run is never sent again", async () => {
   server.on(EXEC, json({ error: "read tcp: i/o timeout" }, 500));
   await expect(server.sandbox().exec("x")).rejects.toBeInstanceOf(ServerError);
   server.on(EXEC, (response) => response.destroy());
@@ -85,7 +85,7 @@ test("a sandbox that was not reached yet is asked again", async () => {
   expect(server.seen(EXEC)).toHaveLength(2);
 });
 
-test("an empty answer is an error, not a crash", async () => {
+test("fault 2.18: an empty answer is an error, not a crash", async () => {
   server.on(EXEC, (response) => response.writeHead(204).end());
   await expect(server.sandbox().exec("x")).rejects.toBeInstanceOf(NetworkError);
 });
@@ -130,7 +130,7 @@ test("the error is raised at the caller", async () => {
   expect(error).toMatchObject({ method: "POST", url: `${server.url}/v1/sandboxes/sb/exec`, body: '{"error":"no"}' });
 });
 
-test("Python code cannot escape into the shell", async () => {
+test("fault 2.36: Python code cannot escape into the shell", async () => {
   server.on(EXEC, json({ stdout: "", stderr: "", exit_code: 0 }));
   const code = "print(1)\nPY\necho 'x' \"$HOME\" `id`";
   await server.sandbox().runCode(code, "python");

@@ -59,7 +59,7 @@ test("when nothing succeeds all copies are deleted", async () => {
   expect([...killed].sort()).toEqual(["a", "b"]);
 });
 
-test("fault 43: a callback that throws leaves no copy behind", async () => {
+test("fault 2.43: a callback that throws leaves no copy behind", async () => {
   const onOutcome = () => {
     throw new Error("no");
   };
@@ -74,14 +74,14 @@ test("fault 43: a callback that throws leaves no copy behind", async () => {
   expect([...killed].sort()).toEqual(["a", "b"]);
 });
 
-test("fault 43: the environment holds for the whole of a command and its names are checked", async () => {
+test("fault 2.43: the environment holds for the whole of a command and its names are checked", async () => {
   await withCopies("a").explore([{ label: "x", cmd: "echo $A; echo $A", env: { A: "it's" } }], { captureFiles: false });
   expect(commands[0]).toBe("export A='it'\\''s'\necho $A; echo $A");
   const wrong = withCopies("a").explore([{ label: "x", cmd: "true", env: { "A;rm": "1" } }], { captureFiles: false });
   await expect(wrong).rejects.toThrow("not a name of an environment variable");
 });
 
-test("fault 43: each exploration marks its time with a file of its own", async () => {
+test("fault 2.43: each exploration marks its time with a file of its own", async () => {
   const sandbox = withCopies("a");
   await sandbox.explore(["echo 1"]);
   await sandbox.explore(["echo 1"]);

@@ -20,7 +20,7 @@ const FS = "/v1/sandboxes/sb/fs";
 const BYTES = Buffer.from([0x89, 0x50, 0xff, 0x00, 0x0d, 0x0a, 0xef, 0xbb, 0xbf]);
 const files = () => server.sandbox().filesystem;
 
-test("bytes arrive as they are; text keeps its byte order mark", async () => {
+test("fault 2.25: bytes arrive as they are; text keeps its byte order mark", async () => {
   server.on(`GET ${FS}`, (response) => response.end(BYTES));
   expect(await files().readBytes("/a b")).toEqual(BYTES);
   expect(server.requests[0]?.query.get("path")).toBe("/a b");
@@ -83,7 +83,7 @@ test("uploads and downloads local files", async () => {
   expect(readFileSync(join(folder, "deep/er/down")).equals(big)).toBe(true);
 });
 
-test("a download that fails leaves nothing, and the old file where there was one", async () => {
+test("fault 2.28: a download that fails leaves nothing, and the old file where there was one", async () => {
   writeFileSync(join(folder, "down"), "old");
   server.on(`GET ${FS}`, (response) => {
     response.writeHead(200, { "content-length": "1000" });
@@ -105,7 +105,7 @@ test("a missing file is a NotFoundError, also from servers that answer 500", asy
   await expect(files().list("/y")).rejects.toBeInstanceOf(NotFoundError);
 });
 
-test("exists asks once", async () => {
+test("fault 2.14: exists asks once", async () => {
   server.on(`GET ${FS}/stat`, json({ error: "file does not exist" }, 404));
   expect(await files().exists("/x")).toBe(false);
   expect(server.requests).toHaveLength(1);

@@ -29,7 +29,7 @@ test.each([[["a", "b"]], [{ items: [{ id: "a" }, "b"] }], [{ sandboxes: ["a", "b
   },
 );
 
-test("fault 40: a copy has its own labels and no address of its parent", async () => {
+test("fault 2.40: a copy has its own labels and no address of its parent", async () => {
   server.on(FORK, json({ children: ["a"] }, 201));
   const copy = await server.sandbox().fork({ metadata: { owner: "me" } });
   expect(copy.info).toEqual({

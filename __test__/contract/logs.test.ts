@@ -22,12 +22,12 @@ test("plain text in any pieces, with every line end", async () => {
   expect(await collected(server.sandbox().logs())).toEqual(["a", "b", "", "é"]);
 });
 
-test("fault 3: events with CRLF are read", async () => {
+test("fault 2.3: events with CRLF are read", async () => {
   server.on(LOGS, sse(["data: a\r\n\r\n", "event: line\r\ndata: b\r", "\n\r\n"]));
   expect(await collected(server.sandbox().logs({ follow: true }))).toEqual(["a", "b"]);
 });
 
-test("fault 5: leaving the loop closes the connection", async () => {
+test("fault 2.5: leaving the loop closes the connection", async () => {
   server.on(LOGS, sse(["data: a\n\n", "data: b\n\n", 60_000]));
   for await (const line of server.sandbox().logs({ follow: true })) {
     expect(line).toBe("a");
@@ -47,24 +47,24 @@ test("an abort ends the loop and closes the connection", async () => {
   await server.until(() => server.sockets.size === 0);
 });
 
-test("fault 4: a time limit ends a log that stands still", async () => {
+test("fault 2.4: a time limit ends a log that stands still", async () => {
   server.on(LOGS, sse(["data: a\n\n", 60_000]));
   await expect(collected(server.sandbox().logs({ follow: true, timeoutMs: 150 }))).rejects.toMatchObject({
     name: "TimeoutError",
   });
 });
 
-test("fault 7: refusals have their class", async () => {
+test("fault 2.7: refusals have their class", async () => {
   server.on(LOGS, (response) => response.writeHead(404, { "content-type": "application/json" }).end('{"error":"gone"}'));
   await expect(collected(server.sandbox().logs())).rejects.toBeInstanceOf(NotFoundError);
 });
 
-test("fault 8: the prefix of an address is kept", async () => {
+test("fault 2.8: the prefix of an address is kept", async () => {
   server.on("GET /base/v1/sandboxes/sb/logs", stream("text/plain", ["a"]));
   expect(await collected(server.sandbox({ apiUrl: `${server.url}/base` }).logs())).toEqual(["a"]);
 });
 
-test("fault 11: lines may say anything; only the event's name ends a log", async () => {
+test("fault 2.11: lines may say anything; only the event's name ends a log", async () => {
   server.on(BUILD, sse(['data: end\n\ndata: event: done\n\ndata: {"error":"mine"}\n\n', "event: done\ndata: end\n\n"]));
   expect(await collected(server.client().templates.buildLogs("b"))).toEqual(["end", "event: done", '{"error":"mine"}']);
 });

@@ -52,7 +52,7 @@ const RUN = `(async () => {
   console.log((await context.runCode("x")).stdout);
 })()`;
 
-test("a program that closes nothing ends by itself", async () => {
+test("fault 4.26: a program that closes nothing ends by itself", async () => {
   expect(await node(RUN, setUp())).toEqual({ code: 0, output: "42" });
   expect(await node(RUN, setUp(), true)).toEqual({ code: 0, output: "42" });
 });
@@ -152,7 +152,7 @@ describe("a listener for retries", () => {
     expect(output.split("\n").sort()).toEqual(["0", "again"]);
   });
 
-  test("survives the end of its worker", async () => {
+  test("fault 4.26: survives the end of its worker", async () => {
     server.on("GET /v1/volumes", json({ error: "slow down" }, 429, { "retry-after": "0.01" }));
     const program = `
       const { Worker } = require("node:worker_threads");

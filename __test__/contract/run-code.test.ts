@@ -17,7 +17,7 @@ const out = (text: string) => ({ type: "stdout", text });
 const shows = (data: object, rest = {}) => ({ type: "result", data, is_main: false, ...rest });
 
 describe("a stream of events", () => {
-  test("becomes an execution", async () => {
+  test("fault 2.33: becomes an execution", async () => {
     const raised = { type: "error", text: "Traceback\nE: v", name: "E", value: "v", traceback: ["Traceback", "E: v"], line: 2 };
     server.on(
       RUN,
@@ -169,7 +169,7 @@ describe("a stream of events", () => {
 });
 
 describe("an answer in one piece", () => {
-  test("of the official shapes", async () => {
+  test("fault 2.29: of the official shapes", async () => {
     server.on(
       RUN,
       json({
@@ -246,7 +246,7 @@ describe("a context", () => {
     await created.close();
   });
 
-  test("that is gone closes without an error, but not with a wrong key", async () => {
+  test("fault 2.37: that is gone closes without an error, but not with a wrong key", async () => {
     const route = "DELETE /v1/sandboxes/sb/repl/sessions/ctx";
     server.on(route, json({ error: "session not found" }, 404));
     await context.close();

@@ -47,7 +47,7 @@ test.each(["kill", "break", "dispose"])("%s closes the connection", async (way) 
   await expect(command.wait()).rejects.toMatchObject({ name: "AbortError", stdout: "a" });
 });
 
-test("kill ends a wait", async () => {
+test("fault 4.9: kill ends a wait", async () => {
   server.on(STREAM, sse([out("a"), 60_000]));
   const command = await server.sandbox().commands.start("x");
   const ended = command.wait().catch((error) => error);
@@ -56,7 +56,7 @@ test("kill ends a wait", async () => {
   expect(await ended).toBeInstanceOf(AbortError);
 });
 
-test("fault 1: a cut stream is an error with the output so far", async () => {
+test("fault 2.1: a cut stream is an error with the output so far", async () => {
   server.on(STREAM, sse([out("a"), out("b", "stderr")], true));
   const command = await server.sandbox().commands.start("x");
   const error = await command.wait().catch((error) => error);
@@ -64,7 +64,7 @@ test("fault 1: a cut stream is an error with the output so far", async () => {
   expect(error).toMatchObject({ stdout: "a", stderr: "b" });
 });
 
-test("a signal ends it", async () => {
+test("fault 4.9: a signal ends it", async () => {
   server.on(STREAM, sse([out("a"), 60_000]));
   const controller = new AbortController();
   const command = await server.sandbox().commands.start("x", { signal: controller.signal });

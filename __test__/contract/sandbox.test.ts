@@ -38,7 +38,7 @@ describe("create", () => {
     expect(body()).toMatchObject({ ttl_seconds: 2, from_snapshot: "b" });
   });
 
-  test("waits while the server has no room", async () => {
+  test("fault 2.16: waits while the server has no room", async () => {
     server.on(
       CREATE,
       json({ error: "no room" }, 503, { "retry-after": "0" }),
@@ -83,7 +83,7 @@ describe("create", () => {
     expect(server.seen(CREATE).length).toBeLessThanOrEqual(asked + 1);
   });
 
-  test("that is aborted deletes the sandbox that was on its way", async () => {
+  test("fault 4.10: that is aborted deletes the sandbox that was on its way", async () => {
     let answer = () => {};
     server.on(CREATE, (response, request) => {
       answer = () => json(INFO, 201)(response, request);
@@ -123,7 +123,7 @@ describe("list and get", () => {
     expect((await Sandbox.list(server.client())).map(({ id }) => id)).toEqual(["sb"]);
   });
 
-  test.each([[null], [{}], [{ items: null }], [[]]])("an empty list may be %o", async (answer) => {
+  test.each([[null], [{}], [{ items: null }], [[]]])("fault 2.19: an empty list may be %o", async (answer) => {
     server.on("GET /v1/sandboxes", json(answer));
     expect(await server.client().sandboxes.list()).toEqual([]);
   });
@@ -135,7 +135,7 @@ describe("list and get", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("a missing sandbox is asked for once", async () => {
+  test("fault 2.14: a missing sandbox is asked for once", async () => {
     await expect(server.client().sandboxes.get("nope")).rejects.toBeInstanceOf(NotFoundError);
     expect(server.requests).toHaveLength(1);
   });
@@ -161,7 +161,7 @@ describe("kill", () => {
     expect(server.seen(DELETE)).toHaveLength(2);
   });
 
-  test("await using ends a sandbox but not a persistent one", async () => {
+  test("fault 2.39: await using ends a sandbox but not a persistent one", async () => {
     server
       .on(CREATE, json(INFO, 201))
       .on(DELETE, gone)

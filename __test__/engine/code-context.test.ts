@@ -134,7 +134,7 @@ describe("a cell that runs too long", () => {
     await context.close();
   });
 
-  test("is interrupted when the caller's signal fires; the next cell runs", async () => {
+  test("fault 4.12: is interrupted when the caller's signal fires; the next cell runs", async () => {
     const context = await sandbox.createCodeContext();
     await context.runCode("kept = 8");
     const abort = new AbortController();
@@ -146,7 +146,7 @@ describe("a cell that runs too long", () => {
   });
 });
 
-test("fifty cells at once run one after another and each gets its own answer", async () => {
+test("fault 4.15: fifty cells at once run one after another and each gets its own answer", async () => {
   const context = await sandbox.createCodeContext();
   await context.runCode("n = 0");
   const executions = await Promise.all(

@@ -45,7 +45,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   });
 }
 
-test("a stream that the daemon's death cuts is rejected with what had arrived", async () => {
+test("fault 4.3: a stream that the daemon's death cuts is rejected with what had arrived", async () => {
   const sandbox = await Sandbox.create({}, { apiUrl: engine.apiUrl });
   let seen = "";
   const running = sandbox

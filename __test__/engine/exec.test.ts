@@ -42,7 +42,7 @@ test("execStream returns the exit code", async () => {
   expect(await sandbox.execStream("exit 7")).toBe(7);
 });
 
-test("a time limit ends the whole process group and keeps the output", async () => {
+test("fault 4.5, 4.6, 4.7: a time limit ends the whole process group and keeps the output", async () => {
   const started = Date.now();
   const failure = await sandbox
     .exec("sh -c 'echo partial; sleep 300 & sleep 300'", { timeoutSeconds: 1 })
@@ -61,7 +61,7 @@ test("a command whose caller goes away is ended", async () => {
   await expect.poll(async () => (await sandbox.exec("pgrep -x sleep | wc -l")).stdout.trim(), { timeout: 5000 }).toBe("0");
 });
 
-test("characters that arrive byte by byte stay whole on both streams", async () => {
+test("fault 4.1: characters that arrive byte by byte stay whole on both streams", async () => {
   const script = `import sys,time
 for byte in 'é😀漢'.encode():
     for stream in (sys.stdout, sys.stderr):
@@ -83,7 +83,7 @@ test("standard input is at its end", async () => {
   expect((await sandbox.exec("cat; echo done", { timeoutSeconds: 5 })).stdout).toBe("done\n");
 });
 
-test("files come back byte for byte", async () => {
+test("fault 4.17: files come back byte for byte", async () => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
   const path = "/root/a b'\"\n😀/bytes.bin";
   await sandbox.filesystem.write(path, bytes);
@@ -96,7 +96,7 @@ test("files come back byte for byte", async () => {
   expect(await sandbox.filesystem.read("/root/empty")).toBe("");
 });
 
-test("64 MiB go up and down unchanged", async () => {
+test("fault 4.18: 64 MiB go up and down unchanged", async () => {
   const bytes = Buffer.alloc(64 << 20);
   for (let i = 0; i < bytes.length; i += 4096) bytes.writeUInt32LE(i, i);
   await sandbox.filesystem.write("/root/big.bin", bytes);

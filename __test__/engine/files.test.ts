@@ -46,7 +46,7 @@ test("a directory goes up and comes down as it was", async () => {
   expect(() => readFileSync(join(folder, "out/link"))).toThrow();
 });
 
-test("a running command is read and ended", async () => {
+test("fault 4.9: a running command is read and ended", async () => {
   await using command = await sandbox.commands.start("echo ready; exec sleep 300");
   for await (const event of command) {
     if (event.type === "stdout") expect(event.text).toBe("ready\n");
