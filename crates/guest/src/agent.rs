@@ -43,6 +43,9 @@ impl Agent {
         if changed || hello.reseed {
             self.contexts.take_identity(hello.reseed);
         }
+        if hello.reseed {
+            self.kernels.rehearse();
+        }
     }
 }
 

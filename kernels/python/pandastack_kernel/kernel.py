@@ -13,6 +13,7 @@ from .channel import Channel
 from .event_loop import SessionLoop, standing
 from .identity import apply_environment, enter_folder, reseed
 from .interrupts import Interrupts
+from .rehearsal import rehearse
 from .shell import KernelShell
 from .streams import Streams, flush_before_commands
 
@@ -30,9 +31,9 @@ class Kernel:
         self.interrupts = Interrupts()
         self.loop = SessionLoop()
         self._context = contextvars.copy_context()
-        self._messages: list[dict] = []
+        self.messages: list[dict] = []
         self._closed = False
-        self._cells = 0
+        self.cells = 0
         self._process = os.getpid()
         self._renderer_end: asyncio.TimerHandle | None = None
 
@@ -41,39 +42,49 @@ class Kernel:
         self.interrupts.install()
         os.register_at_fork(before=self.streams.flush_lines, after_in_child=self._become_child)
         flush_before_commands(self.streams)
-        self.loop.add_reader(self.channel.fileno(), self._on_readable)
+        rehearse(self)
         self.channel.send({"type": "ready"})
-        while (message := self._next_message()) is not None:
-            self._handle(message)
+        while (message := self.next_message()) is not None:
+            self.handle(message)
         self.shut_down()
 
-    def _next_message(self) -> dict | None:
+    def listen_to(self, channel: Channel) -> None:
+        """Takes messages from `channel`, and answers there."""
+        self.loop.remove_reader(self.channel.fileno())
+        self.channel = channel
+        self.loop.add_reader(channel.fileno(), self._on_readable)
+
+    def next_message(self) -> dict | None:
+        """Waits for a message while the event loop turns; None once the agent has closed the socket."""
         asyncio.set_event_loop(self.loop)
-        while not self._messages and not self._closed:
+        while not self.messages and not self._closed:
             try:
                 self.loop.run_forever()
             except BaseException as error:  # a background task of the user must not end the kernel
                 errors.report(error)
-        return self._messages.pop(0) if self._messages else None
+        return self.messages.pop(0) if self.messages else None
 
     def _on_readable(self) -> None:
         messages, _, closed = self.channel.receive()
-        self._messages += messages
+        self.messages += messages
         self._closed |= closed
         if closed and self.interrupts.is_active:
             self.shut_down()
         if (messages or closed) and not self.interrupts.is_active:
             self.loop.stop()
 
-    def _handle(self, message: dict) -> None:
+    def handle(self, message: dict) -> None:
+        """Does what one message asks for."""
         match message.get("type"):
             case "execute":
-                self._cells += 1
+                self.cells += 1
                 self.interrupts.install()
-                Cell(self, message, f"<cell {self._cells}>").run()
+                Cell(self, message, f"<cell {self.cells}>").run()
                 self._end_renderer_when_idle()
             case "configure":
                 self._configure(message)
+            case "rehearse":
+                rehearse(self)
             case "quiesce":
                 plotly_figures.end_renderer()
                 self.channel.send({"type": "quiesced"})

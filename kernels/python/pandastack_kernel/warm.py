@@ -1,8 +1,10 @@
 """What the zygote does once so that no kernel has to: imports, a first plot, a first table, a first cell."""
 
 import contextlib
+import ctypes
 import gc
 import importlib
+import mmap
 import os
 import sys
 
@@ -65,3 +67,19 @@ def freeze() -> None:
     """Moves all objects out of reach of the collector, so that forks share their memory."""
     gc.collect()
     gc.freeze()
+    _copy_by_page()
+
+
+def _copy_by_page() -> None:
+    """Lets forks copy the pages that they write to, and not everything around them.
+
+    gVisor copies 2 MiB when a page that is shared with a fork is written to, but a single page where memory may be
+    executed (`getPMAsInternalLocked` in its `pkg/sentry/mm/pma.go`). So a fork would soon have copied all of it.
+    """
+    protect = ctypes.CDLL(None).mprotect
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        mappings = [line.split() for line in maps]
+    for span, permissions, *_, in mappings:
+        if permissions == "rw-p":
+            start, end = (int(address, 16) for address in span.split("-"))
+            protect(ctypes.c_void_p(start), ctypes.c_size_t(end - start), mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use nix::sys::stat::Mode;
@@ -279,7 +279,10 @@ impl Runsc {
         deadline: Duration,
         call: impl Future<Output = io::Result<T>>,
     ) -> Result<T, RunscError> {
-        match tokio::time::timeout(deadline, call).await {
+        let began = Instant::now();
+        let finished = tokio::time::timeout(deadline, call).await;
+        tracing::debug!(command = name, id, took_ms = began.elapsed().as_secs_f64() * 1000.0, "runsc");
+        match finished {
             Ok(outcome) => outcome.map_err(|source| RunscError::Spawn { path: self.path.clone(), source }),
             Err(_) => Err(RunscError::Deadline { command: name, id: id.to_owned(), deadline }),
         }

@@ -105,6 +105,11 @@ pub(super) struct Configure<'a> {
     pub(super) reseed: bool,
 }
 
+/// To a kernel that nobody uses: do what a first cell does. There is no answer.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "rehearse")]
+pub(super) struct Rehearse {}
+
 /// To the zygote: fork one kernel.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "fork")]

@@ -36,9 +36,15 @@ const DEFAULT_CWD: &str = "/root";
 
 type Reply = oneshot::Sender<Result<Kernel, Refusal>>;
 
+/// What the nursery is asked for.
+enum Request {
+    Kernel(Reply),
+    Rehearsal,
+}
+
 /// Hands out kernels.
 pub(crate) struct Kernels {
-    requests: mpsc::UnboundedSender<Reply>,
+    requests: mpsc::UnboundedSender<Request>,
     ready: Arc<AtomicBool>,
 }
 
@@ -64,6 +70,11 @@ impl Kernels {
         self.ready.load(Ordering::Relaxed)
     }
 
+    /// Lets the kernel that stands by touch the memory that it will need: after a restore each page of it must be mapped anew.
+    pub(crate) fn rehearse(&self) {
+        let _ = self.requests.send(Request::Rehearsal);
+    }
+
     /// A warm kernel without identity.
     ///
     /// # Errors
@@ -71,7 +82,7 @@ impl Kernels {
     pub(crate) async fn take(&self) -> Result<Kernel, Refusal> {
         let (reply, kernel) = oneshot::channel();
         let gone = || Refusal::internal("no Python kernel can be had: the agent lost track of them");
-        self.requests.send(reply).map_err(|_| gone())?;
+        self.requests.send(Request::Kernel(reply)).map_err(|_| gone())?;
         match tokio::time::timeout(PATIENCE, kernel).await {
             Ok(kernel) => kernel.map_err(|_| gone())?,
             Err(_elapsed) => {
@@ -84,7 +95,7 @@ impl Kernels {
 struct Nursery {
     spawner: Arc<Spawner>,
     identity: Arc<Identity>,
-    requests: mpsc::UnboundedReceiver<Reply>,
+    requests: mpsc::UnboundedReceiver<Request>,
     waiting: VecDeque<Reply>,
     standing_by: Option<Kernel>,
     ready: Arc<AtomicBool>,
@@ -137,14 +148,21 @@ impl Nursery {
     async fn rest(&mut self, pause: Duration) {
         tokio::select! {
             () = sleep(pause) => {}
-            Some(reply) = self.requests.recv() => self.waiting.push_back(reply),
+            Some(request) = self.requests.recv() => self.wait(request),
         }
         sleep(RESTART_MIN).await;
     }
 
-    fn refuse_all(&mut self, refusal: &Refusal) {
-        while let Ok(reply) = self.requests.try_recv() {
+    /// Remembers who waits while there is no kernel.
+    fn wait(&mut self, request: Request) {
+        if let Request::Kernel(reply) = request {
             self.waiting.push_back(reply);
+        }
+    }
+
+    fn refuse_all(&mut self, refusal: &Refusal) {
+        while let Ok(request) = self.requests.try_recv() {
+            self.wait(request);
         }
         for reply in self.waiting.drain(..) {
             let _ = reply.send(Err(refusal.clone()));
@@ -185,7 +203,10 @@ impl Nursery {
     async fn step(&mut self, life: &mut Life) -> Result<(), String> {
         tokio::select! {
             message = life.zygote.next() => life.take(message?),
-            Some(reply) = self.requests.recv() => self.serve(reply, life),
+            Some(request) = self.requests.recv() => match request {
+                Request::Kernel(reply) => self.serve(reply, life),
+                Request::Rehearsal => self.rehearse().await,
+            },
             Some(kernel) = life.born.recv() => self.receive(kernel, life),
             () = at(life.refill_at), if self.standing_by.is_none() => {
                 life.refill_at = None;
@@ -207,6 +228,13 @@ impl Nursery {
     /// Asks for a kernel. A zygote that cannot be asked is replaced; whoever waits goes on waiting.
     async fn ask(&mut self, life: &mut Life) -> Result<(), String> {
         life.ask().await.map_err(|error| format!("the zygote of the Python kernels cannot be asked for one: {error}"))
+    }
+
+    /// A kernel that cannot be told has ended, and is found out by its messages.
+    async fn rehearse(&mut self) {
+        if let Some(kernel) = &mut self.standing_by {
+            let _ = kernel.rehearse().await;
+        }
     }
 
     fn serve(&mut self, reply: Reply, life: &mut Life) {

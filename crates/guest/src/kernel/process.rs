@@ -15,7 +15,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 
-use super::message::{Configure, Message, codec, encode, order_codec};
+use super::message::{Configure, Message, Rehearse, codec, encode, order_codec};
 use crate::identity::Environment;
 use crate::output::Pipe;
 use crate::process::{Namespace, kill_session};
@@ -107,6 +107,11 @@ impl Kernel {
             Ok(())
         };
         tokio::time::timeout(PATIENCE, configure).await.unwrap_or(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Asks the kernel to go its usual ways once; there is no answer.
+    pub(super) async fn rehearse(&mut self) -> io::Result<()> {
+        send(&mut self.orders, &Rehearse {}).await
     }
 
     /// Waits until the kernel can take cells.
