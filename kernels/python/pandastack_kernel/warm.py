@@ -77,9 +77,10 @@ def _copy_by_page() -> None:
     executed (`getPMAsInternalLocked` in its `pkg/sentry/mm/pma.go`). So a fork would soon have copied all of it.
     """
     protect = ctypes.CDLL(None).mprotect
+    flags = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        mappings = [line.split() for line in maps]
-    for span, permissions, *_, in mappings:
+        mappings = [line.split()[:2] for line in maps]
+    for span, permissions in mappings:
         if permissions == "rw-p":
             start, end = (int(address, 16) for address in span.split("-"))
-            protect(ctypes.c_void_p(start), ctypes.c_size_t(end - start), mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+            protect(ctypes.c_void_p(start), ctypes.c_size_t(end - start), flags)
