@@ -115,6 +115,8 @@ export class AbortError extends PandaStackError {}
 export class EngineError extends PandaStackError {}
 /** An option is wrong; nothing was sent. */
 export class InvalidOptionError extends BadRequestError {}
+/** The native part of the package is missing, or does not load on this platform; the message names the package to install. */
+export class AddonError extends PandaStackError {}
 
 /** A command ended with a code other than 0 and `check` was asked for. */
 export class CommandError extends PandaStackError {
@@ -171,6 +173,7 @@ export const CLASSES = {
   template_build: TemplateBuildError,
   explore: ExploreError,
   invalid_option: InvalidOptionError,
+  addon: AddonError,
 } satisfies Record<ErrorCode, ErrorClass>;
 
 /** Makes an error of the class of `code`. */

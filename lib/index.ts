@@ -23,6 +23,7 @@ export { DatabasesAPI, DatabasesAPI as DatabasesNamespace } from "./databases.js
 export type { TransferOptions, TransferProgress } from "./directory.js";
 export {
   AbortError,
+  AddonError,
   AuthError,
   BadRequestError,
   CapacityError,

@@ -37,4 +37,4 @@ execution?: ExecutionAnswer, };
 /**
  * Every kind of failure that a caller can tell apart, on the wire and in the SDK (where each has a class). Closed.
  */
-export type ErrorCode = "auth" | "bad_request" | "not_found" | "conflict" | "rate_limit" | "capacity" | "server" | "not_supported" | "sandbox_timeout" | "sandbox_gone" | "timeout" | "interrupted" | "aborted" | "network" | "engine" | "command" | "template_build" | "explore" | "invalid_option";
+export type ErrorCode = "auth" | "bad_request" | "not_found" | "conflict" | "rate_limit" | "capacity" | "server" | "not_supported" | "sandbox_timeout" | "sandbox_gone" | "timeout" | "interrupted" | "aborted" | "network" | "engine" | "command" | "template_build" | "explore" | "invalid_option" | "addon";

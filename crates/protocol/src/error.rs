@@ -45,6 +45,8 @@ pub enum ErrorCode {
     Explore,
     /// An option is wrong; nothing was sent.
     InvalidOption,
+    /// The native part of the package is missing or does not load here.
+    Addon,
 }
 
 /// Body of every refusal of the local engine. `error` is a string, because every official SDK shows it.
