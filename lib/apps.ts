@@ -110,7 +110,12 @@ export class AppsAPI {
     githubRepoId: number,
     options: { repoFullName?: string } = {},
     call?: CallOptions,
-  ): Promise<{ github_repo_id: number; enabled: boolean }> {
+  ): Promise<{
+    /** GitHub's number of it. */
+    github_repo_id: number;
+    /** Whether pull requests get previews. */
+    enabled: boolean;
+  }> {
     const { repoFullName = "" } = checked(previewRepoOptions, options, "apps.enablePreviewRepo");
     const json = { github_repo_id: githubRepoId, repo_full_name: repoFullName };
     return ask(this.client, "POST", "preview-repos", { ...control(call, "apps.enablePreviewRepo"), json });
@@ -134,7 +139,14 @@ export class AppsAPI {
     value: string,
     options: EnvVarOptions = {},
     call?: CallOptions,
-  ): Promise<{ key: string; secret: boolean; scope: string }> {
+  ): Promise<{
+    /** Its name. */
+    key: string;
+    /** Whether its value is never shown again. */
+    secret: boolean;
+    /** Where it applies. */
+    scope: string;
+  }> {
     const { secret = false, scope = "all" } = checked(envVarOptions, options, "apps.setEnv");
     const request = { ...control(call, "apps.setEnv"), json: { value, secret, scope } };
     return ask(this.client, "PUT", pathOf("apps", appId, "env", key), request);
@@ -152,7 +164,12 @@ export class AppsAPI {
     dotenv: string,
     options: EnvVarOptions = {},
     call?: CallOptions,
-  ): Promise<{ imported: number; total: number }> {
+  ): Promise<{
+    /** Variables set by this call. */
+    imported: number;
+    /** Variables there are now. */
+    total: number;
+  }> {
     const { secret = false, scope = "all" } = checked(envVarOptions, options, "apps.importEnv");
     const request = { ...control(call, "apps.importEnv"), json: { dotenv, secret, scope } };
     return ask(this.client, "POST", pathOf("apps", appId, "env", "import"), request);
@@ -194,7 +211,12 @@ export class AppsAPI {
     value: string,
     options: { secret?: boolean } = {},
     call?: CallOptions,
-  ): Promise<{ key: string; secret: boolean }> {
+  ): Promise<{
+    /** Its name. */
+    key: string;
+    /** Whether its value is never shown again. */
+    secret: boolean;
+  }> {
     const { secret = false } = checked(envVarOptions, options, "apps.setPreviewEnv");
     const request = { ...control(call, "apps.setPreviewEnv"), json: { value, secret } };
     return ask(this.client, "PUT", pathOf("repos", githubRepoId, "preview-env", key), request);
@@ -212,7 +234,12 @@ export class AppsAPI {
     dotenv: string,
     options: { secret?: boolean } = {},
     call?: CallOptions,
-  ): Promise<{ imported: number; total: number }> {
+  ): Promise<{
+    /** Variables set by this call. */
+    imported: number;
+    /** Variables there are now. */
+    total: number;
+  }> {
     const { secret = false } = checked(envVarOptions, options, "apps.importPreviewEnv");
     const request = { ...control(call, "apps.importPreviewEnv"), json: { dotenv, secret } };
     return ask(this.client, "POST", pathOf("repos", githubRepoId, "preview-env", "import"), request);

@@ -67,7 +67,14 @@ export class DatabasesAPI {
   async connection(
     id: string,
     options?: CallOptions,
-  ): Promise<{ connection_url: string; broker_url: string; broker_token?: string }> {
+  ): Promise<{
+    /** For clients of the database, with its password. */
+    connection_url: string;
+    /** Of the broker in front of it. */
+    broker_url: string;
+    /** The broker's key. */
+    broker_token?: string;
+  }> {
     return ask(this.client, "GET", pathOf("databases", id, "connection"), control(options, "databases.connection"));
   }
 
@@ -78,7 +85,17 @@ export class DatabasesAPI {
   }
 
   /** Wakes a sleeping database without waiting for it; see {@link DatabasesAPI.waitUntilReady}. */
-  async wake(id: string, options?: CallOptions): Promise<{ id: string; status: string; detail?: string }> {
+  async wake(
+    id: string,
+    options?: CallOptions,
+  ): Promise<{
+    /** The database. */
+    id: string;
+    /** Its state now. */
+    status: string;
+    /** More about it. */
+    detail?: string;
+  }> {
     return ask(this.client, "POST", pathOf("databases", id, "wake"), control(options, "databases.wake"));
   }
 

@@ -75,6 +75,7 @@ export class PandaStackError extends Error {
     return new Response(this.body || null, { status: this.statusCode });
   }
 
+  /** True also for errors of another copy of this package. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (typeof value !== "object" || value === null) return false;
     const names: unknown = (value as Record<symbol, unknown>)[brand];

@@ -18,6 +18,7 @@ export { AppsAPI, AppsAPI as AppsNamespace } from "./apps.js";
 export type { CallOptions } from "./call-options.js";
 export { Client, Client as default, type ClientConfig, type MeInfo } from "./client.js";
 export { CodeContext, type CodeContextOptions, type RunCodeOptions } from "./code-context.js";
+export type { CommandsNamespace } from "./commands.js";
 export type { DatabaseCloneOptions, DatabaseCreateOptions, DatabaseInfo } from "./database.js";
 export { DatabasesAPI, DatabasesAPI as DatabasesNamespace } from "./databases.js";
 export type { TransferOptions, TransferProgress } from "./directory.js";
@@ -48,7 +49,14 @@ export {
 export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks, StartOptions } from "./exec.js";
 export { Execution, type ExecutionCallbacks, type ExecutionErrorInfo } from "./execution.js";
 export type { BranchOutcome, Candidate, ExploreOptions, ExploreResult } from "./explore.js";
-export type { FileContent, FileInfo, FileTransferOptions, WalkedDirectory, WalkOptions } from "./filesystem.js";
+export type {
+  FileContent,
+  FileInfo,
+  FilesystemNamespace,
+  FileTransferOptions,
+  WalkedDirectory,
+  WalkOptions,
+} from "./filesystem.js";
 export type { PromoteResult, SandboxForkOptions, SandboxForkTreeOptions, SandboxPromoteOptions } from "./fork.js";
 export type {
   FunctionCreateOptions,
@@ -62,11 +70,12 @@ export type {
 } from "./function.js";
 export { FunctionsAPI, FunctionsAPI as FunctionsNamespace } from "./functions.js";
 export type { Logger, RetryInfo } from "./logging.js";
-export type { RequestOptions } from "./request.js";
+export type { RequestBody, RequestHeaders, RequestOptions } from "./request.js";
 export { type Chart, type DataFrame, Result } from "./result.js";
 export { type CommandEvent, RunningCommand } from "./running-command.js";
 export { type LogsOptions, type OneShotLanguage, Sandbox, type SandboxCreateOptions } from "./sandbox.js";
 export type { SandboxInfo } from "./sandbox-info.js";
+export type { SandboxNamespace } from "./sandboxes.js";
 export {
   type ScheduleCreateOptions,
   type ScheduleInfo,
@@ -88,6 +97,8 @@ export type {
   TemplateInfo,
   TemplateRegisterOptions,
 } from "./template.js";
+export type { TemplateNamespace } from "./templates.js";
+export type { TokenNamespace } from "./tokens.js";
 export { type VolumeInfo, VolumesAPI, VolumesAPI as VolumesNamespace } from "./volumes.js";
 export type {
   CreatedToken,

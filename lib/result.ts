@@ -38,7 +38,12 @@ export interface Chart {
 /** The data of a table, at most 100 rows and 50 columns of it. */
 export interface DataFrame {
   /** Columns in order. */
-  columns: { name: string; dtype: string }[];
+  columns: {
+    /** Its label. */
+    name: string;
+    /** Its type, in pandas' words. */
+    dtype: string;
+  }[];
   /** Rows in order; the values are in the order of the columns. */
   rows: unknown[][];
   /** Labels of the rows. */

@@ -10,9 +10,24 @@ import type { ExecEvent } from "./wire/index.js";
 
 /** What a running command does. */
 export type CommandEvent =
-  | { /** A piece of standard output, not aligned to lines. */ type: "stdout"; text: string }
-  | { /** A piece of standard error. */ type: "stderr"; text: string }
-  | { /** The end; always the last event. */ type: "exit"; exitCode: number };
+  | {
+      /** Standard output. */
+      type: "stdout";
+      /** A piece of it, not aligned to lines. */
+      text: string;
+    }
+  | {
+      /** Standard error. */
+      type: "stderr";
+      /** A piece of it, not aligned to lines. */
+      text: string;
+    }
+  | {
+      /** The end; always the last event. */
+      type: "exit";
+      /** Exit code of the command. */
+      exitCode: number;
+    };
 
 /** Most events of a batch. */
 const BATCH = 64;

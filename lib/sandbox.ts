@@ -54,7 +54,11 @@ export interface SandboxCreateOptions {
   /** Labels. */
   metadata?: Record<string, string>;
   /** Volumes to attach. */
-  volumes?: { name: string; readOnly?: boolean; read_only?: boolean }[];
+  volumes?: {
+    /** The volume. */ name: string;
+    /** Default false. */ readOnly?: boolean;
+    /** The same as `readOnly`. */ read_only?: boolean;
+  }[];
   /** Aborts the call; a sandbox that was on its way is deleted. */
   signal?: AbortSignal;
   /** Time limit of each try in milliseconds. Default: at least 120 000. */

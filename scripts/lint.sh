@@ -11,6 +11,9 @@ check biome npx --no-install biome ci --colors=off --error-on-warnings --max-dia
 check types npx --no-install tsc --noEmit -p tsconfig.json
 check arrows node scripts/check-arrows.mjs
 check "wire types" node scripts/write-wire-types.mjs --check
+check "public types" node scripts/write-api.mjs --check
+check typedoc npx --no-install typedoc --emit none --logLevel Warn
+check package node scripts/check-package.mjs
 if command -v cargo-deny >/dev/null 2>&1; then
   check cargo-deny cargo deny --locked --log-level error check licenses bans sources
 else

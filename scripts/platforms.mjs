@@ -29,6 +29,7 @@ export function manifestOf(platform, main) {
     license,
     repository,
     engines,
+    type: "commonjs",
     main: addon,
     files: filesOf(platform),
     os: [platform.os],

@@ -20,16 +20,35 @@ const wanted = (trial) => chosen.length === 0 || chosen.some((given) => trial.na
 
 /** Only what a user has: no key, no variable of this repository, an engine of its own. */
 function environment(path) {
-  const kept = ["HOME", "LANG", "TMPDIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE"];
+  const kept = [
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+  ];
   const env = Object.fromEntries(kept.filter((key) => process.env[key]).map((key) => [key, process.env[key]]));
   const npm = Object.entries(process.env).filter(([key]) => /^NODE_EXTRA_CA_CERTS$|^NPM_CONFIG_/i.test(key));
   const PATH = path ? `${path}${delimiter}${process.env.PATH}` : process.env.PATH;
-  return { ...env, ...Object.fromEntries(npm), PATH, PANDASTACK_HOME: home, PANDASTACK_API: "local", NEXT_TELEMETRY_DISABLED: "1" };
+  return {
+    ...env,
+    ...Object.fromEntries(npm),
+    PATH,
+    PANDASTACK_HOME: home,
+    PANDASTACK_API: "local",
+    NEXT_TELEMETRY_DISABLED: "1",
+  };
 }
 
 /** The templates and the runsc that `make setup` prepared, and nothing else of its state. */
 function prepareHome() {
-  const prepared = process.env.PANDASTACK_HOME || join(process.env.XDG_STATE_HOME || join(homedir(), ".local/state"), "pandastack");
+  const prepared =
+    process.env.PANDASTACK_HOME || join(process.env.XDG_STATE_HOME || join(homedir(), ".local/state"), "pandastack");
   mkdirSync(home, { mode: 0o700 });
   for (const shared of ["templates", "bin"]) {
     if (existsSync(join(prepared, shared))) symlinkSync(join(prepared, shared), join(home, shared));
@@ -103,8 +122,10 @@ async function main() {
   try {
     prepareHome();
     installRuntimes();
-    for (const trial of runtimes().filter(wanted)) failed += (await attempt(trial, () => tryRuntime(trial, registry.npmrc))) ? 0 : 1;
-    for (const trial of bundlers.filter(wanted)) failed += (await attempt(trial, () => tryBundler(trial, registry.npmrc))) ? 0 : 1;
+    for (const trial of runtimes().filter(wanted))
+      failed += (await attempt(trial, () => tryRuntime(trial, registry.npmrc))) ? 0 : 1;
+    for (const trial of bundlers.filter(wanted))
+      failed += (await attempt(trial, () => tryBundler(trial, registry.npmrc))) ? 0 : 1;
   } finally {
     await stopEngine();
     await registry.close();

@@ -2,7 +2,7 @@ import { makeRunCodeTool, type RunCodeTool } from "./ai-tool.js";
 import { createSdkSandbox } from "./create-sandbox.js";
 import type { RunCodeToolOptions } from "./run-code-options.js";
 
-export type { CodeSession } from "./code-session.js";
+export { ClosedError, type CodeSession } from "./code-session.js";
 export type { RunCodeImage, RunCodeOutput, RunCodeStatus } from "./run-code.js";
 export type { ToolCallInfo } from "./run-code-options.js";
 export type { RunCodeInput } from "./run-code-schema.js";

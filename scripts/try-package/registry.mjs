@@ -37,5 +37,9 @@ function answer(packages, port, request, response) {
 function packument({ manifest, shasum, integrity }, port) {
   const { name, version } = manifest;
   const tarball = `http://127.0.0.1:${port}/${name}.tgz`;
-  return { name, "dist-tags": { latest: version }, versions: { [version]: { ...manifest, dist: { tarball, shasum, integrity } } } };
+  return {
+    name,
+    "dist-tags": { latest: version },
+    versions: { [version]: { ...manifest, dist: { tarball, shasum, integrity } } },
+  };
 }
