@@ -19,6 +19,14 @@ export default defineConfig({
       },
       { resolve, test: { name: "contract", include: ["__test__/contract/**/*.test.ts"] } },
       {
+        test: {
+          name: "package",
+          include: ["__test__/package/**/*.test.ts"],
+          globalSetup: "__test__/package/setup.ts",
+          testTimeout: 60_000,
+        },
+      },
+      {
         resolve,
         test: {
           name: "engine",

@@ -36,8 +36,8 @@ function packPlatform(folder, name, build) {
   return packed(stage, folder, manifest);
 }
 
-/** The platforms are pinned to this very version; none is named that is not there. */
-function packMain(folder, names) {
+/** Packs the main package alone; the platforms are pinned to its very version, and none is named that is not there. */
+export function packMain(folder, names) {
   const stage = emptyStage(folder, "main");
   cpSync(join(root, "dist"), join(stage, "dist"), { recursive: true, filter: (path) => !path.endsWith("/.built") });
   copyFileSync(join(root, "README.md"), join(stage, "README.md"));

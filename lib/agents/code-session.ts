@@ -28,6 +28,7 @@ export interface CodeSessionOptions {
 
 /** The tool was used after `close()`. */
 export class ClosedError extends Error {
+  /** The class, for messages. */
   override readonly name = "ClosedError";
   readonly code = "closed";
 
