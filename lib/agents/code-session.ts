@@ -30,6 +30,7 @@ export interface CodeSessionOptions {
 export class ClosedError extends Error {
   /** The class, for messages. */
   override readonly name = "ClosedError";
+  /** Kind of failure. */
   readonly code = "closed";
 
   constructor(tool: string) {
