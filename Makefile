@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench lint fix clean
+.PHONY: help setup build demo test soak bench lint fix clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -16,6 +16,9 @@ demo: setup ## From an empty machine to a chart: examples/quickstart.mjs on the 
 test: setup ## Lint and run every test: Rust, TypeScript, Python; ends with "N passed, N failed"
 	@scripts/setup-tests.sh
 	@node scripts/test.mjs
+
+soak: build ## What a long life of the client costs: 10,000 of each kind of work, 1 GB of output; prints a table
+	@node __test__/soak/run.mjs
 
 bench: setup ## Measure what the design promises; prints a table
 	@scripts/setup-tests.sh

@@ -6,6 +6,7 @@ import { AppsAPI } from "./apps.js";
 import { call, translated } from "./call.js";
 import type { CallOptions } from "./call-options.js";
 import { DatabasesAPI } from "./databases.js";
+import { environment } from "./environment.js";
 import { FunctionsAPI } from "./functions.js";
 import { type Logger, logged, type RetryInfo, retryListener } from "./logging.js";
 import { findBinary, type NativeClient, native } from "./native.js";
@@ -151,6 +152,7 @@ function connect({ apiUrl, apiKey, timeoutMs, maxCreateRetrySeconds, logger, onR
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(maxCreateRetrySeconds === undefined ? {} : { capacityWaitMs: Math.round(maxCreateRetrySeconds * 1000) }),
     ...(binary ? { binary } : {}),
+    environment: environment(),
     userAgent: `pandastack-sdk/${VERSION}`,
   };
   try {

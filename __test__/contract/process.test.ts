@@ -142,6 +142,18 @@ describe("the local engine", () => {
   });
 });
 
+test("fault 4.25: a worker's own environment counts, though the process has another", async () => {
+  server.on("GET /v1/me", json({ user_id: "u" }));
+  const work = `process.env.PANDASTACK_API = ${JSON.stringify(server.url)};
+    process.env.PANDASTACK_API_KEY = "pds_of_the_worker";
+    const { Client } = require(${JSON.stringify(root)});
+    new Client().me().then(() => console.log("ok"), (error) => console.log(error.message))`;
+  const program = `new (require("node:worker_threads").Worker)(${JSON.stringify(work)}, { eval: true })`;
+  const env = { PANDASTACK_API: "http://elsewhere.example", PANDASTACK_API_KEY: "pds_of_the_process" };
+  expect(await node(program, env)).toEqual({ code: 0, output: "ok" });
+  expect(server.requests[0]?.headers.authorization).toBe("Bearer pds_of_the_worker");
+});
+
 describe("a listener for retries", () => {
   const LISTENING = "new sdk.Client({ onRetry: () => console.log('again'), logger: {} })";
 

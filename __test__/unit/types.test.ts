@@ -8,10 +8,12 @@ import Default, {
   type Execution,
   type FileInfo,
   type LifecycleInfo,
+  type MeInfo,
   PandaStackError,
   type Result,
   Sandbox,
   type SandboxInfo,
+  type TemplateBuild,
 } from "@pandastack/sdk";
 import { expect, expectTypeOf, test } from "vitest";
 
@@ -40,6 +42,14 @@ test("options are checked by the compiler", () => {
     void ({} as Sandbox).runCode("x", "cobol");
   };
   expect(wrong).toBeTypeOf("function");
+});
+
+test("fault 2.45: types say what there is", () => {
+  // A union that ends in `string` would be no more than `string`: nothing would be suggested for it.
+  expectTypeOf<TemplateBuild["status"]>().not.toEqualTypeOf<string>();
+  expectTypeOf<"done">().toExtend<TemplateBuild["status"]>();
+  expectTypeOf<Client["previewHost"]>().toEqualTypeOf<string | undefined>();
+  expectTypeOf<MeInfo["user_id"]>().toEqualTypeOf<string>();
 });
 
 test("errors", () => {

@@ -8,6 +8,7 @@ use pandastack_protocol::error::ErrorCode;
 use serde::Deserialize;
 use url::Url;
 
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::retry_hook::RetryHook;
 
@@ -36,6 +37,8 @@ pub struct ClientOptions {
     pub binary: Option<PathBuf>,
     /// First part of the `User-Agent` header. Default `pandastack-client/VERSION`.
     pub user_agent: Option<String>,
+    /// The caller's environment variables. Default: those of the process.
+    pub environment: Environment,
     /// Told before a call is made again.
     #[serde(skip)]
     pub on_retry: RetryHook,
@@ -72,6 +75,8 @@ pub struct Config {
     pub binary: Option<PathBuf>,
     /// The `User-Agent` header.
     pub user_agent: String,
+    /// The caller's environment variables.
+    pub environment: Environment,
     /// Told before a call is made again.
     pub on_retry: RetryHook,
 }
@@ -99,7 +104,8 @@ impl Config {
     /// `invalid_option` for an address or a key that is none. That neither a server nor a key is named is not an error yet: see
     /// [`Self::check`].
     pub fn resolve(options: ClientOptions) -> Result<Self> {
-        Self::resolve_with(options, &|name| std::env::var(name).ok(), config_file)
+        let environment = options.environment.clone();
+        Self::resolve_with(options, &|name| environment.get(name), || config_file(&environment))
     }
 
     /// Refuses to send anything if neither a server nor a key was named.
@@ -132,6 +138,7 @@ impl Config {
             capacity_wait: options.capacity_wait_ms.map_or(DEFAULT_CAPACITY_WAIT, Duration::from_millis),
             warm_up: warm_up(env),
             binary: set(env(env_vars::BINARY)).map(PathBuf::from).or(options.binary),
+            environment: options.environment,
             on_retry: options.on_retry,
             user_agent: options
                 .user_agent
@@ -191,9 +198,9 @@ fn set(value: Option<String>) -> Option<String> {
     value.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn config_file() -> ConfigFile {
-    let folder = set(std::env::var("XDG_CONFIG_HOME").ok()).map(PathBuf::from);
-    let home = std::env::home_dir().map(|home| home.join(".config"));
+fn config_file(environment: &Environment) -> ConfigFile {
+    let folder = environment.path("XDG_CONFIG_HOME");
+    let home = environment.path("HOME").or_else(std::env::home_dir).map(|home| home.join(".config"));
     let mut files = [folder, home].into_iter().flatten().map(|folder| folder.join("pandastack/config.json"));
     files.find(|path| path.is_file()).map(|path| read_config(&path)).unwrap_or_default()
 }

@@ -6,6 +6,7 @@
 
 mod code_context;
 mod config;
+mod environment;
 mod error;
 mod events;
 mod exec;
@@ -22,6 +23,7 @@ mod token;
 
 pub use code_context::ExecutionStream;
 pub use config::{ClientOptions, Config, Endpoint, HOSTED_URL};
+pub use environment::Environment;
 pub use error::{Error, Partial, Result};
 pub use events::EventStream;
 pub use exec::{ExecEvent, ExecStream};

@@ -11,6 +11,7 @@ use pandastack_protocol::error::ErrorCode;
 use tokio::net::UnixStream;
 use tokio::time::Instant;
 
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 
 /// How long a started engine may take to listen: a first start may clear up after a crash.
@@ -27,13 +28,13 @@ pub(crate) struct LocalEngine {
 }
 
 impl LocalEngine {
-    pub(crate) fn new(binary: Option<PathBuf>) -> Result<Self> {
+    pub(crate) fn new(binary: Option<PathBuf>, environment: &Environment) -> Result<Self> {
         if !cfg!(target_os = "linux") {
             return Err(engine_error(
                 "the local engine needs Linux: run it in a virtual machine or on another host, and set `PANDASTACK_API=http://…` to reach it",
             ));
         }
-        let home = home::find()?;
+        let home = home::find(environment)?;
         Ok(Self { socket: home.join("engine.sock"), home, binary, starting: tokio::sync::Mutex::new(()) })
     }
 

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::tls;
 use crate::config::{Config, Endpoint};
+use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::local::LocalEngine;
 
@@ -30,10 +31,12 @@ impl Transport {
             .connect_timeout(CONNECT_TIMEOUT)
             .redirect(reqwest::redirect::Policy::limited(5));
         let (builder, base, name, local) = match &config.endpoint {
-            Endpoint::Http(url) => (over_tcp(builder, url)?, url.clone(), url.origin().ascii_serialization(), None),
+            Endpoint::Http(url) => {
+                (over_tcp(builder, url, &config.environment)?, url.clone(), url.origin().ascii_serialization(), None)
+            }
             Endpoint::Unix(path) => (over_socket(builder, path)?, socket_url()?, socket_name(path), None),
             Endpoint::Local => {
-                let local = LocalEngine::new(config.binary.clone())?;
+                let local = LocalEngine::new(config.binary.clone(), &config.environment)?;
                 (over_socket(builder, local.socket())?, socket_url()?, socket_name(local.socket()), Some(local))
             }
         };
@@ -96,9 +99,9 @@ fn socket_url() -> Result<Url> {
     Url::parse(SOCKET_URL).map_err(|error| Error::option("not an address").with_source(error))
 }
 
-fn over_tcp(builder: reqwest::ClientBuilder, url: &Url) -> Result<reqwest::ClientBuilder> {
+fn over_tcp(builder: reqwest::ClientBuilder, url: &Url, environment: &Environment) -> Result<reqwest::ClientBuilder> {
     let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
-    tls::configure(builder, url.scheme() == "https")
+    tls::configure(builder, (url.scheme() == "https").then_some(environment))
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -112,7 +115,7 @@ fn is_loopback(url: &Url) -> bool {
 
 #[cfg(unix)]
 fn over_socket(builder: reqwest::ClientBuilder, path: &Path) -> Result<reqwest::ClientBuilder> {
-    tls::configure(builder.no_proxy().unix_socket(path.to_path_buf()), false)
+    tls::configure(builder.no_proxy().unix_socket(path.to_path_buf()), None)
 }
 
 #[cfg(not(unix))]

@@ -1,0 +1,19 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+test("fault 2.44: both ways of loading have types of their own, and what the package needs is what it names", () => {
+  const entries = Object.values<Record<string, { types: string; default: string }> | string>(manifest.exports);
+  const ways = entries.filter((entry) => typeof entry !== "string");
+  expect(ways.length).toBeGreaterThan(2);
+  for (const way of ways) {
+    expect([way.import?.types.endsWith(".d.mts"), way.require?.types.endsWith(".d.ts")]).toEqual([true, true]);
+    for (const face of Object.values(way))
+      for (const file of Object.values(face)) expect(existsSync(join(root, file))).toBe(true);
+  }
+  expect(Object.keys(manifest.dependencies)).toEqual(["zod"]);
+  expect(readFileSync(join(root, "README.md"), "utf8")).not.toMatch(/zero (runtime )?dependencies/i);
+});
