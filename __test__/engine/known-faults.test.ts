@@ -1,5 +1,6 @@
 // Faults that are known of other sandboxes, shown not to be here with the real engine. What the numbers mean: docs/testing.md.
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { createReadStream, createWriteStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -140,7 +141,7 @@ test("fault 4.17: 100 MiB go up and down as streams, unchanged", async () => {
   const file = createWriteStream(local);
   for (let count = 0; count < 100; count += 1) {
     block.writeUInt32LE(count, 0);
-    if (!file.write(Buffer.from(block))) await new Promise((resolve) => file.once("drain", resolve));
+    if (!file.write(Buffer.from(block))) await once(file, "drain");
   }
   file.end();
   await finished(file);
@@ -166,12 +167,12 @@ test.each([120_000, 2_000_000])("fault 4.18: %i bytes of a file and of code are 
   expect([exitCode, stdout]).toEqual([0, `${size / 2}\n`]);
 });
 
-test("fault 4.22: 1 GB of output is read through, its head and tail are kept", async () => {
-  const command = await sandbox.commands.start("yes 0123456789abcde | head -c 1000000000", { maxOutputBytes: 100_000 });
+test("fault 4.22: 300 MB of output are read through, its head and tail are kept", async () => {
+  const command = await sandbox.commands.start("yes 0123456789abcde | head -c 300000000", { maxOutputBytes: 100_000 });
   let bytes = 0;
   for await (const event of command) if (event.type === "stdout") bytes += event.text.length;
   const { stdout, exitCode } = await command.wait();
-  expect([bytes > 0, exitCode]).toEqual([true, 0]);
+  expect([bytes, exitCode]).toEqual([300_000_000, 0]);
   expect(Buffer.byteLength(stdout)).toBeLessThan(101_000);
   expect(stdout).toMatch(/^0123456789abcde\n[\s\S]*bytes left out/);
   expect(await running("yes")).toBe(0);

@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -16,4 +18,16 @@ test("fault 2.44: both ways of loading have types of their own, and what the pac
   }
   expect(Object.keys(manifest.dependencies)).toEqual(["zod"]);
   expect(readFileSync(join(root, "README.md"), "utf8")).not.toMatch(/zero (runtime )?dependencies/i);
+});
+
+test("fault 4.24: without its addon the package says for which platform there is none, and what to install", () => {
+  const folder = mkdtempSync(join(tmpdir(), "pandastack-package-"));
+  cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
+  cpSync(join(root, "package.json"), join(folder, "package.json"));
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const program = `try { new (require(${JSON.stringify(folder)}).Client)() } catch (error) { console.log(error.message) }`;
+  const message = execFileSync(process.execPath, ["-e", program], { encoding: "utf8" });
+  rmSync(folder, { recursive: true });
+  expect(message).toContain(`${process.platform}-${process.arch}`);
+  expect(message).toMatch(/install/i);
 });
