@@ -7,11 +7,18 @@
 /** Bytes of each stream that are kept unless the caller chooses another limit. */
 export const DEFAULT_OUTPUT_LIMIT = 16 * 1024 * 1024;
 
-/** Keeps the head and the tail of a text; what is dropped between them is counted. Its memory does not depend on the text's length. */
+/** Most bytes that one unit of a JavaScript string takes in UTF-8. */
+const MOST_BYTES = 3;
+
+/**
+ * Keeps the head and the tail of a text; what is dropped between them is counted. Its memory does not depend on the text's length, and
+ * is outside of the heap: strings that live long would make the collector of short-lived ones take more.
+ */
 export class OutputBuffer {
   readonly #half: number;
-  readonly #head: string[] = [];
+  #head = Buffer.alloc(0);
   #headBytes = 0;
+  #headIsFull = false;
   /** A ring: the last bytes of the text, in UTF-8. */
   #tail: Buffer | undefined;
   /** Where the next byte of the tail goes. */
@@ -30,17 +37,8 @@ export class OutputBuffer {
 
   /** Takes the next piece. */
   push(text: string): void {
-    const bytes = Buffer.byteLength(text);
-    const room = this.#half - this.#headBytes;
-    if (bytes <= room) {
-      this.#head.push(text);
-      this.#headBytes += bytes;
-      return;
-    }
-    const head = room > 0 ? firstBytes(text, room) : "";
-    if (head) this.#head.push(head);
-    this.#headBytes = this.#half;
-    this.#pushTail(text.slice(head.length));
+    const rest = this.#headIsFull ? text : this.#pushHead(text);
+    if (rest) this.#pushTail(rest);
   }
 
   /** What was kept. */
@@ -48,7 +46,25 @@ export class OutputBuffer {
     const tail = this.#keptTail();
     const dropped = this.#tailBytes - tail.length;
     const gap = dropped > 0 ? `\n… ${dropped} bytes left out …\n` : "";
-    return this.#head.join("") + gap + tail.toString("utf8");
+    return this.#head.toString("utf8", 0, this.#headBytes) + gap + tail.toString("utf8");
+  }
+
+  /** Takes what fits into the head; returns the rest. */
+  #pushHead(text: string): string {
+    const room = this.#half - this.#headBytes;
+    const most = text.length * MOST_BYTES;
+    this.#headIsFull = most > room && Buffer.byteLength(text) > room;
+    const head = this.#headIsFull ? firstBytes(text, room) : text;
+    this.#reserve(this.#headBytes + Math.min(most, room));
+    this.#headBytes += this.#head.write(head, this.#headBytes);
+    return text.slice(head.length);
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#head.length >= bytes) return;
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#half, Math.max(bytes, 2 * this.#head.length)));
+    this.#head.copy(larger, 0, 0, this.#headBytes);
+    this.#head = larger;
   }
 
   #pushTail(text: string): void {
