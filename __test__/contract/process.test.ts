@@ -57,6 +57,37 @@ test("fault 4.26: a program that closes nothing ends by itself", async () => {
   expect(await node(RUN, setUp(), true)).toEqual({ code: 0, output: "42" });
 });
 
+test("a program ends by itself whatever became of its calls", async () => {
+  const STREAM = "POST /v1/sandboxes/sb/exec/stream";
+  const piece = 'event: stdout\ndata: {"chunk":"1"}\n\n';
+  server
+    .on(STREAM, async (response, request) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(piece, () => {
+        if (request.body.includes("cut")) response.destroy();
+        if (request.body.includes("reset")) response.socket?.resetAndDestroy();
+      });
+    })
+    .on("POST /v1/sandboxes/sb/exec", (response) => response.socket?.resetAndDestroy())
+    .on("GET /v1/sandboxes/sb/fs", () => {});
+  const program = `(async () => {
+    const sandbox = sdk.Sandbox.fromInfo({ id: "sb" }, new sdk.Client());
+    const names = [];
+    const note = (error) => names.push(error.name);
+    await sandbox.execStream("cut").catch(note);
+    await sandbox.execStream("reset").catch(note);
+    await sandbox.exec("x").catch(note);
+    await sandbox.filesystem.read("/a", { signal: AbortSignal.timeout(50) }).catch(note);
+    await sandbox.execStream("open", { onStdout: () => { throw new RangeError("mine") } }).catch(note);
+    for await (const _ of await sandbox.commands.start("open")) break;
+    console.log(names.join());
+  })()`;
+  expect(await node(program, setUp())).toEqual({
+    code: 0,
+    output: "InterruptedError,InterruptedError,NetworkError,AbortError,RangeError",
+  });
+});
+
 test("a program that ends during a stream ends with its own code", async () => {
   server.on("POST /v1/sandboxes/sb/exec/stream", (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });

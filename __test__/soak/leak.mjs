@@ -15,8 +15,8 @@ export const KINDS = {
   workers: 100,
 };
 
-/** What may be held more at the end, in MiB and in handles. */
-export const LIMITS = { rssMb: 24, fds: 24, resources: 4, threads: 4 };
+/** What may be held more at the end, in MiB and in handles: connections that are kept for later calls are some of them. */
+export const LIMITS = { rssMb: 24, fds: 48, resources: 4, threads: 4 };
 
 /** Starts the server; `stop` ends it. */
 export async function startServer() {
