@@ -72,6 +72,7 @@ test("a cell's stream cut at every byte", async () => {
 });
 
 test("an event of 64 MiB takes as long as its bytes, not as their square", async () => {
+  // Of the processor: how busy the machine is does not count.
   const seconds = async (mebibytes: number) => {
     const event = Buffer.from(out("x".repeat(mebibytes << 20)));
     server.on(STREAM, (response) => {
@@ -79,10 +80,11 @@ test("an event of 64 MiB takes as long as its bytes, not as their square", async
       response.write(event);
       response.end(exit(0));
     });
-    const began = performance.now();
+    const began = process.cpuUsage();
     const { exitCode, stdout } = await run();
     expect([exitCode, stdout.length]).toEqual([0, mebibytes << 20]);
-    return (performance.now() - began) / 1000;
+    const { user, system } = process.cpuUsage(began);
+    return (user + system) / 1_000_000;
   };
   await seconds(1);
   const small = Math.max(0.05, await seconds(8));
