@@ -76,6 +76,19 @@ export const clientOptions = z.strictObject({
   maxCreateRetrySeconds: z.number().nonnegative().max(MAX_SECONDS).optional(),
 });
 
+const count = z.number().int().positive().optional();
+
+/** What a sandbox may use. */
+const sandboxLimits = z.strictObject({
+  cpu: z.number().positive().optional(),
+  memoryMb: count,
+  processes: count,
+  diskGb: count,
+  openFiles: count,
+  cellSeconds: count,
+  outputBytes: count,
+});
+
 /** Options of `create`, in both spellings of 0.9.0. */
 export const createOptions = z.strictObject({
   template: text.optional(),
@@ -89,6 +102,7 @@ export const createOptions = z.strictObject({
   persistent: flag,
   metadata: strings.optional(),
   volumes: z.array(z.strictObject({ name: text, readOnly: flag, read_only: flag })).optional(),
+  limits: sandboxLimits.optional(),
   signal,
   timeoutMs,
 });

@@ -31,15 +31,36 @@ import { quoted } from "./shell.js";
 import type { SnapshotInfo } from "./snapshots.js";
 import type { CodeContextInfo, LifecycleInfo } from "./wire/index.js";
 
+/**
+ * What a sandbox may use; the local engine's defaults hold for what is left out. What happens where a limit is reached is in
+ * `docs/sandbox/limits.md`. Other servers ignore it: there the template decides.
+ */
+export interface SandboxLimitOptions {
+  /** CPU time in processors, such as 0.5. Default: all of the host. */
+  cpu?: number;
+  /** Memory of its programs in MiB, at least 256. Default: a quarter of the host's, 1024 to 8192. */
+  memoryMb?: number;
+  /** Processes and threads at a time, 16 to 4096. Default 512. */
+  processes?: number;
+  /** What programs may write outside of `/tmp` and `/dev/shm`, in GiB, 1 to 64. Default 4; creation is some 1.5 s slower with another. */
+  diskGb?: number;
+  /** Open files of a process, 64 to 1048576. Default 65536. */
+  openFiles?: number;
+  /** Longest time of a cell in seconds, also of one that asks for more. Default: none. */
+  cellSeconds?: number;
+  /** Most bytes of each output stream of a cell or command; the rest is left out. Default: none. */
+  outputBytes?: number;
+}
+
 /** Options of {@link Sandbox.create}. */
 export interface SandboxCreateOptions {
   /** Template to make it from. Default `code-interpreter`. */
   template?: string;
-  /** Has no effect: the template decides. @deprecated */
+  /** Has no effect, see {@link SandboxCreateOptions.limits}. @deprecated */
   cpu?: number;
-  /** Has no effect: the template decides. @deprecated */
+  /** Has no effect, see {@link SandboxCreateOptions.limits}. @deprecated */
   memoryMb?: number;
-  /** Has no effect: the template decides. @deprecated */
+  /** Has no effect, see {@link SandboxCreateOptions.limits}. @deprecated */
   memory_mb?: number;
   /** Snapshot to start from. */
   fromSnapshot?: string;
@@ -59,6 +80,8 @@ export interface SandboxCreateOptions {
     /** Default false. */ readOnly?: boolean;
     /** The same as `readOnly`. */ read_only?: boolean;
   }[];
+  /** What it may use. Local engine only. */
+  limits?: SandboxLimitOptions;
   /** Aborts the call; a sandbox that was on its way is deleted. */
   signal?: AbortSignal;
   /** Time limit of each try in milliseconds. Default: at least 120 000. */

@@ -6,7 +6,7 @@ import type { CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
 import { callOptions, checked, checkedText, createOptions } from "./options.js";
 import { Sandbox, type SandboxCreateOptions } from "./sandbox.js";
-import type { CreateSandbox, VolumeAttachment } from "./wire/index.js";
+import type { CreateSandbox, SandboxLimits, VolumeAttachment } from "./wire/index.js";
 
 /** Template that is used when none is named. */
 const DEFAULT_TEMPLATE = "code-interpreter";
@@ -68,6 +68,19 @@ function requestOf(options: Omit<CheckedOptions, "signal" | "timeoutMs">): Creat
     ...(options.persistent === undefined ? {} : { persistent: options.persistent }),
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
     ...(options.volumes === undefined ? {} : { volumes: options.volumes.map(attachment) }),
+    ...(options.limits === undefined ? {} : { limits: limitsOf(options.limits) }),
+  };
+}
+
+function limitsOf(limits: NonNullable<CheckedOptions["limits"]>): SandboxLimits {
+  return {
+    cpu: limits.cpu,
+    memory_mb: limits.memoryMb,
+    processes: limits.processes,
+    disk_gb: limits.diskGb,
+    open_files: limits.openFiles,
+    cell_seconds: limits.cellSeconds,
+    output_bytes: limits.outputBytes,
   };
 }
 

@@ -38,6 +38,25 @@ describe("create", () => {
     expect(body()).toMatchObject({ ttl_seconds: 2, from_snapshot: "b" });
   });
 
+  test("sends the limits that were chosen, and refuses others before anything is sent", async () => {
+    server.on(CREATE, json({ ...INFO, limits: { memory_mb: 1024, gpus: 1 } }, 201));
+    const limits = { cpu: 0.5, memoryMb: 1024, processes: 64, diskGb: 2, openFiles: 99, cellSeconds: 5, outputBytes: 2048 };
+    const sandbox = await server.client().sandboxes.create({ limits });
+    expect(body().limits).toEqual({
+      cpu: 0.5,
+      memory_mb: 1024,
+      processes: 64,
+      disk_gb: 2,
+      open_files: 99,
+      cell_seconds: 5,
+      output_bytes: 2048,
+    });
+    expect(sandbox.info.limits).toEqual({ memory_mb: 1024, gpus: 1 });
+    for (const wrong of [{ memoryMb: 0.5 }, { cpu: -1 }, { memory: 1 } as object])
+      await expect(server.client().sandboxes.create({ limits: wrong })).rejects.toThrow(InvalidOptionError);
+    expect(server.requests).toHaveLength(1);
+  });
+
   test("fault 2.16: waits while the server has no room", async () => {
     server.on(
       CREATE,

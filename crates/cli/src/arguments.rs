@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use pandastack_protocol::env_vars;
+use pandastack_protocol::limits::SandboxLimits;
 
 /// Sandboxes for agent code, on this machine or on a server.
 #[derive(Debug, Parser)]
@@ -60,6 +62,57 @@ pub(crate) struct ServeArguments {
     /// Stop after this many seconds without sandboxes and requests
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub exit_when_idle: Option<u64>,
+    /// Most sandboxes that run, are paused or are being made [default: 128]
+    #[arg(long, value_name = "COUNT", env = env_vars::MOST_SANDBOXES)]
+    pub most_sandboxes: Option<usize>,
+    /// Most memory of all sandboxes together, in MiB [default: four fifths of the host's]
+    #[arg(long, value_name = "MIB", env = env_vars::MOST_MEMORY_MB)]
+    pub most_memory_mb: Option<u32>,
+    #[command(flatten, next_help_heading = "What a sandbox may use if its maker does not say")]
+    pub limits: LimitArguments,
+}
+
+/// Limits of a sandbox.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LimitArguments {
+    /// CPU time in processors, such as 0.5 [default: all]
+    #[arg(long, value_name = "PROCESSORS")]
+    pub cpu: Option<f64>,
+    /// Memory of its programs, in MiB [default: a quarter of the host's, 1024 to 8192]
+    #[arg(long, value_name = "MIB")]
+    pub memory_mb: Option<u32>,
+    /// Processes and threads [default: 512]
+    #[arg(long, value_name = "COUNT")]
+    pub processes: Option<u32>,
+    /// What its programs may write, in GiB [default: 4; creation is slower with another]
+    #[arg(long, value_name = "GIB")]
+    pub disk_gb: Option<u32>,
+    /// Open files of a process [default: 65536]
+    #[arg(long, value_name = "COUNT")]
+    pub open_files: Option<u32>,
+    /// Longest time of a cell, in seconds [default: none]
+    #[arg(long, value_name = "SECONDS")]
+    pub cell_seconds: Option<u32>,
+    /// Most bytes of each output stream of a cell or command [default: none]
+    #[arg(long, value_name = "BYTES")]
+    pub output_bytes: Option<u64>,
+}
+
+impl LimitArguments {
+    /// As they are asked for.
+    pub(crate) fn asked(&self) -> SandboxLimits {
+        let Self { cpu, memory_mb, processes, disk_gb, open_files, cell_seconds, output_bytes } = *self;
+        SandboxLimits {
+            cpu,
+            memory_mb,
+            processes,
+            disk_gb,
+            open_files,
+            cell_seconds,
+            output_bytes,
+            ..SandboxLimits::default()
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -144,6 +197,8 @@ pub(crate) struct CreateArguments {
     /// Label; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub metadata: Vec<(String, String)>,
+    #[command(flatten, next_help_heading = "What it may use (local engine only)")]
+    pub limits: LimitArguments,
 }
 
 #[derive(Debug, Args)]

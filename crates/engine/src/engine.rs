@@ -1,10 +1,12 @@
 //! The engine as its routes and commands see it.
 
+mod in_use;
 mod state;
+mod status;
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,17 +14,21 @@ use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo, SandboxStatus};
 use pandastack_protocol::template::TemplateInfo;
 use pandastack_protocol::token::{CreatedToken, TokenInfo};
-use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::cgroup::Cgroups;
 use crate::error::EngineError;
 use crate::guest::GuestClient;
 use crate::home::Home;
+use crate::host;
+use crate::limits::Limits;
 use crate::runsc::{FoundRunsc, Runsc};
-use crate::sandbox::{Found, ReadyPool, Sandbox, Turns, VerifiedTemplates};
+use crate::sandbox::{Bounds, Found, ReadyPool, Sandbox, Turns, VerifiedTemplates};
 use crate::store::{RowStatus, Store};
+pub use in_use::templates_in_use;
+pub use status::{EngineStatus, SandboxUse};
 
 /// Called once for each sandbox that takes requests: newly made, or found running when the engine opened. The client ends with
 /// [`EngineError::SandboxGone`] when the sandbox does; using its `egress_accept` does not count as use of the sandbox.
@@ -41,6 +47,12 @@ pub struct EngineConfig {
     pub heartbeat_ms: u64,
     /// Sandboxes kept ready, each some 100 MB of memory. Default 1.
     pub ready_sandboxes: usize,
+    /// What a sandbox may use if its maker does not say.
+    pub limits: Limits,
+    /// Most sandboxes that run, are paused or are being made. Default 128.
+    pub most_sandboxes: usize,
+    /// Most memory of all sandboxes together, in MiB. Default: four fifths of the host's.
+    pub most_memory_mb: u32,
     /// See [`RunningHook`].
     pub on_running: Option<RunningHook>,
 }
@@ -48,29 +60,18 @@ pub struct EngineConfig {
 impl EngineConfig {
     /// The defaults.
     pub fn new(home: Home, runsc: FoundRunsc) -> Self {
-        Self { home, runsc, default_ttl_seconds: 1800, heartbeat_ms: 10_000, ready_sandboxes: 1, on_running: None }
+        Self {
+            home,
+            runsc,
+            default_ttl_seconds: 1800,
+            heartbeat_ms: 10_000,
+            ready_sandboxes: 1,
+            limits: Limits::default(),
+            most_sandboxes: 128,
+            most_memory_mb: host::memory_mb() / 5 * 4,
+            on_running: None,
+        }
     }
-}
-
-/// What `engine status` shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EngineStatus {
-    /// Version of the engine.
-    pub version: String,
-    /// Process id of the daemon.
-    pub pid: u32,
-    /// `$PANDASTACK_HOME`.
-    pub home: String,
-    /// The `runsc` binary.
-    pub runsc: String,
-    /// Since the engine opened, in seconds.
-    pub uptime_seconds: u64,
-    /// Sandboxes that take requests.
-    pub running: usize,
-    /// Sandboxes being made.
-    pub creating: usize,
-    /// Sandboxes kept ready.
-    pub ready: usize,
 }
 
 /// One engine: all sandboxes of one home. Clones share it.
@@ -84,6 +85,7 @@ pub(crate) struct Inner {
     pub(crate) config: EngineConfig,
     pub(crate) runsc: Runsc,
     pub(crate) store: Store,
+    pub(crate) cgroups: Cgroups,
     sandboxes: Mutex<HashMap<String, Arc<Sandbox>>>,
     pub(crate) ready_pool: ReadyPool,
     pub(crate) verified: VerifiedTemplates,
@@ -123,6 +125,7 @@ impl Engine {
         let inner = Arc::new(Inner {
             runsc: Runsc::new(&config.runsc.path, config.home.run()),
             store: Store::open(&root.join("engine.db"))?,
+            cgroups: Cgroups::find(&config.home, u64::from(config.most_memory_mb) << 20),
             config,
             sandboxes: Mutex::default(),
             ready_pool: ReadyPool::default(),
@@ -202,6 +205,11 @@ impl Engine {
         Ok(sandbox.guest())
     }
 
+    /// The limits of a sandbox for those who pass its output on.
+    pub(crate) async fn bounds(&self, id: &str) -> Result<Bounds, EngineError> {
+        self.inner.bounds(id).await
+    }
+
     /// Makes an API token; its secret is shown only now.
     pub async fn create_token(&self, label: Option<String>) -> Result<CreatedToken, EngineError> {
         self.inner.store.create_token(label).await
@@ -220,21 +228,6 @@ impl Engine {
     /// True if `token` is a valid secret.
     pub async fn verify_token(&self, token: &str) -> Result<bool, EngineError> {
         self.inner.store.verify_token(token).await
-    }
-
-    /// What `engine status` shows.
-    pub async fn status(&self) -> Result<EngineStatus, EngineError> {
-        let config = &self.inner.config;
-        Ok(EngineStatus {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            home: config.home.root().display().to_string(),
-            runsc: format!("{} ({})", config.runsc.path.display(), config.runsc.version.as_str()),
-            uptime_seconds: self.inner.opened.elapsed().as_secs(),
-            running: self.inner.sandboxes().len(),
-            creating: self.inner.creating.load(Ordering::Relaxed),
-            ready: self.inner.ready_pool.len(),
-        })
     }
 
     /// Closes the engine and gives the home free. Sandboxes go on without it unless `kill`: then all but the

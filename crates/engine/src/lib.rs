@@ -1,6 +1,7 @@
 //! The local engine: gVisor sandboxes on this machine behind the `/v1` API.
 
 pub mod access;
+pub mod cgroup;
 pub mod clock;
 pub mod doctor;
 pub mod egress;
@@ -8,7 +9,9 @@ pub mod engine;
 pub mod error;
 pub mod guest;
 pub mod home;
+mod host;
 pub mod image;
+pub mod limits;
 pub mod privilege;
 mod request;
 pub mod router;

@@ -29,6 +29,10 @@ pub struct Limits {
     /// Address space of one process, in bytes (`RLIMIT_AS`).
     #[serde(default)]
     pub memory_bytes: u64,
+    /// Address space of kernels, in bytes: they see it as `MemoryError`, and may raise it to `memory_bytes` for a program that they start.
+    /// 0: as `memory_bytes`.
+    #[serde(default)]
+    pub kernel_memory_bytes: u64,
     /// Processes and threads of the user (`RLIMIT_NPROC`).
     #[serde(default)]
     pub processes: u64,

@@ -18,6 +18,10 @@ pub const RUNSC: &str = "PANDASTACK_RUNSC";
 pub const RUNSC_URL: &str = "PANDASTACK_RUNSC_URL";
 /// The guest agent's binary. Default: `pandastack-guest` beside the `pandastack` binary.
 pub const GUEST: &str = "PANDASTACK_GUEST";
+/// Most sandboxes of the local engine. Default 128.
+pub const MOST_SANDBOXES: &str = "PANDASTACK_MOST_SANDBOXES";
+/// Most memory of all sandboxes of the local engine, in MiB. Default: four fifths of the host's.
+pub const MOST_MEMORY_MB: &str = "PANDASTACK_MOST_MEMORY_MB";
 /// Log filter of the engine, for example `info` or `pandastack_engine=debug`.
 pub const LOG: &str = "PANDASTACK_LOG";
 /// How long the client waits for a new sandbox to answer its first calls, in milliseconds. Default 20000.

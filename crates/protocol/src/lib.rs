@@ -12,6 +12,7 @@ pub mod file;
 pub mod fork;
 pub mod health;
 pub mod lifecycle;
+pub mod limits;
 pub mod sandbox;
 pub mod snapshot;
 pub mod template;

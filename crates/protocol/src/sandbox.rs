@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Extra;
+use crate::limits::SandboxLimits;
 
 /// The template that is used when none is named.
 pub const DEFAULT_TEMPLATE: &str = "code-interpreter";
@@ -74,6 +75,9 @@ pub struct SandboxInfo {
     /// True: no idle TTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persistent: Option<bool>,
+    /// What it may use, where the server tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<SandboxLimits>,
     /// Fields that this version does not know.
     #[serde(flatten)]
     #[cfg_attr(feature = "ts", ts(skip))]
@@ -93,7 +97,7 @@ pub struct VolumeAttachment {
 
 /// Body of `POST /v1/sandboxes`.
 #[cfg_attr(feature = "ts", derive(ts_rs::TS), ts(export, export_to = "sandbox.ts", optional_fields))]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CreateSandbox {
     /// Template name; the server's default if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,4 +117,7 @@ pub struct CreateSandbox {
     /// Volumes to attach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<Vec<VolumeAttachment>>,
+    /// What it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<SandboxLimits>,
 }

@@ -1,8 +1,8 @@
 """Figures of plotly become results: HTML, and a PNG made by a renderer process that is started on demand."""
 
 import contextlib
-import functools
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -38,9 +38,18 @@ def _replace_notebook_mode(module) -> None:
 
 
 def _group_renderer(module) -> None:
-    # The renderer is a tree of processes: in a group of its own it can be ended as a whole.
-    popen = functools.partial(subprocess.Popen, process_group=0)
-    module.subprocess = types.SimpleNamespace(Popen=popen, PIPE=subprocess.PIPE)
+    module.subprocess = types.SimpleNamespace(Popen=_start_renderer, PIPE=subprocess.PIPE)
+
+
+def _start_renderer(*args, **kwargs) -> subprocess.Popen:
+    # A browser reserves more address space than a kernel may have, and it inherits the limit.
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    try:
+        # It is a tree of processes: in a group of its own it can be ended as a whole.
+        return subprocess.Popen(*args, process_group=0, **kwargs)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def show(figure) -> None:

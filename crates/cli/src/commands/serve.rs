@@ -13,7 +13,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::api;
 use crate::arguments::ServeArguments;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::output;
 use crate::runtime::block_on_with_sandboxes;
 
@@ -23,8 +23,19 @@ pub(crate) fn serve(arguments: ServeArguments) -> Result<ExitCode> {
     block_on_with_sandboxes(async {
         let home = api::home()?;
         let runsc = runsc::find(&home).await?;
-        server::serve(EngineConfig::new(home, runsc), options(arguments), tell).await?;
+        let config = config(&arguments, EngineConfig::new(home, runsc))?;
+        server::serve(config, options(arguments), tell).await?;
         Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn config(arguments: &ServeArguments, defaults: EngineConfig) -> Result<EngineConfig> {
+    let limits = defaults.limits.with(&arguments.limits.asked()).map_err(CliError::new)?;
+    Ok(EngineConfig {
+        limits,
+        most_sandboxes: arguments.most_sandboxes.unwrap_or(defaults.most_sandboxes),
+        most_memory_mb: arguments.most_memory_mb.unwrap_or(defaults.most_memory_mb),
+        ..defaults
     })
 }
 

@@ -12,7 +12,7 @@ use super::body::JsonBody;
 use super::error::{ApiError, excerpt};
 use super::execution::NdjsonEncoder;
 use super::limits::check_environment;
-use super::output::Pump;
+use super::output::{Limited, Pump};
 use super::path::{ContextId, SandboxId};
 use crate::clock;
 use crate::error::EngineError;
@@ -78,7 +78,7 @@ pub(crate) async fn restart(
 
 /// Runs a cell: a stream of events if the client asks for one, else one answer. A client that goes away interrupts the cell.
 ///
-/// Without `timeout_ms` there is no time limit: clients that wait for less time end the cell by leaving.
+/// Without `timeout_ms` the sandbox's own limit holds, if it has one: clients that wait for less time end the cell by leaving.
 pub(crate) async fn run(
     State(state): State<AppState>,
     id: SandboxId,
@@ -87,9 +87,12 @@ pub(crate) async fn run(
     JsonBody(request): JsonBody<RunCode>,
 ) -> Result<Response, ApiError> {
     let max_output_bytes = request.max_output_bytes;
-    let request = to_guest(request)?;
+    let mut request = to_guest(request)?;
     let guest = state.engine.guest(&id.0).await?;
+    let bounds = state.engine.bounds(&id.0).await?;
+    request.timeout_ms = bounds.cell_ms(request.timeout_ms);
     let frames = guest.run(&session.0, &request).await.map_err(|error| named(error, &session))?;
+    let frames = Limited::new(frames, bounds);
     if !wants_stream(&headers) {
         let answer = answer::run_to_end(frames, request.timeout_ms, max_output_bytes).await?;
         return Ok(Json(answer).into_response());

@@ -13,10 +13,11 @@ use super::body::JsonBody;
 use super::error::ApiError;
 use super::exec_stream::ExecEncoder;
 use super::limits::{check_environment, seconds_to_ms, show_seconds};
-use super::output::{Frames, KeptOutput, Pump, sse};
+use super::output::{Frames, KeptOutput, Limited, Pump, sse};
 use super::path::SandboxId;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::guest::FrameStream;
 use crate::router::AppState;
 
 /// Longest command and longest sum of arguments, in bytes: what Linux takes for one argument.
@@ -29,8 +30,7 @@ pub(crate) async fn exec(
     JsonBody(request): JsonBody<ExecRequest>,
 ) -> Result<Response, ApiError> {
     let request = to_guest(request)?;
-    let frames = state.engine.guest(&id.0).await?.exec(&request).await?;
-    Ok(Json(run_to_end(frames, request.timeout_ms).await?).into_response())
+    Ok(Json(run_command(&state.engine, &id.0, &request).await?).into_response())
 }
 
 /// Runs a command and streams its output as server-sent events.
@@ -40,7 +40,7 @@ pub(crate) async fn exec_stream(
     JsonBody(request): JsonBody<ExecRequest>,
 ) -> Result<Response, ApiError> {
     let request = to_guest(request)?;
-    let frames = state.engine.guest(&id.0).await?.exec(&request).await?;
+    let frames = start(&state.engine, &id.0, &request).await?;
     let headers = [(header::CONTENT_TYPE, sse::CONTENT_TYPE), (header::CACHE_CONTROL, "no-cache")];
     let body = Pump::start(frames, ExecEncoder::new(request.timeout_ms)).into_body();
     Ok((StatusCode::OK, headers, body).into_response())
@@ -52,8 +52,17 @@ pub(crate) async fn run_command(
     sandbox_id: &str,
     request: &guest::ExecRequest,
 ) -> Result<ExecResult, ApiError> {
-    let frames = engine.guest(sandbox_id).await?.exec(request).await?;
+    let frames = start(engine, sandbox_id, request).await?;
     run_to_end(frames, request.timeout_ms).await
+}
+
+async fn start(
+    engine: &Engine,
+    sandbox_id: &str,
+    request: &guest::ExecRequest,
+) -> Result<Limited<FrameStream>, EngineError> {
+    let frames = engine.guest(sandbox_id).await?.exec(request).await?;
+    Ok(Limited::new(frames, engine.bounds(sandbox_id).await?))
 }
 
 async fn run_to_end(mut frames: impl Frames, timeout_ms: Option<u64>) -> Result<ExecResult, ApiError> {

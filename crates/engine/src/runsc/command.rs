@@ -13,6 +13,7 @@ use serde::Deserialize;
 use tokio::process::Command;
 
 use super::RunscError;
+use crate::cgroup::Group;
 
 /// Longest reason taken from what `runsc` prints, in bytes.
 const MAX_REASON: usize = 500;
@@ -131,13 +132,25 @@ impl Runsc {
         &self.root
     }
 
-    /// Makes a blank sandbox from the bundle: it can be started, or restored into. It lives on when this process ends.
+    /// Makes a blank sandbox from the bundle: it can be started, or restored into. It lives on when this process ends. All its processes are
+    /// members of `group`, if one is given.
     ///
     /// # Errors
-    /// If `runsc` refuses; nothing of the container is left then.
-    pub async fn create(&self, id: &str, bundle: &Path, stdio: &GuestStdio) -> Result<(), RunscError> {
-        let arguments = ["--bundle".into(), bundle.into(), id.into()];
-        let made = self.with_guest_stdio("create", id, bundle, &arguments, stdio, self.deadlines.quick).await;
+    /// If `runsc` refuses, or the group is not there; nothing of the container is left then.
+    pub async fn create(
+        &self,
+        id: &str,
+        bundle: &Path,
+        stdio: &GuestStdio,
+        group: Option<&Group>,
+    ) -> Result<(), RunscError> {
+        let mut command = self.command();
+        if let Some(group) = group {
+            group.enter(command.as_std_mut()).map_err(RunscError::file("enter", bundle))?;
+        }
+        command.arg("--log").arg(log_file(bundle)).arg("--log-format=json");
+        command.arg("create").arg("--bundle").arg(bundle).arg(id);
+        let made = self.with_guest_stdio("create", id, bundle, command, stdio, self.deadlines.quick).await;
         self.delete_if_failed(id, made).await
     }
 
@@ -163,8 +176,10 @@ impl Runsc {
     /// # Errors
     /// As [`Runsc::restore_into`].
     pub async fn restore(&self, id: &str, bundle: &Path, image: &Path, stdio: &GuestStdio) -> Result<(), RunscError> {
-        let arguments = restore_arguments(id, bundle, image);
-        let restored = self.with_guest_stdio("restore", id, bundle, &arguments, stdio, self.deadlines.image).await;
+        let mut command = self.command();
+        command.arg("--log").arg(log_file(bundle)).arg("--log-format=json");
+        command.arg("restore").args(restore_arguments(id, bundle, image));
+        let restored = self.with_guest_stdio("restore", id, bundle, command, stdio, self.deadlines.image).await;
         self.delete_if_failed(id, restored).await
     }
 
@@ -257,14 +272,12 @@ impl Runsc {
         name: &'static str,
         id: &str,
         bundle: &Path,
-        arguments: &[PathBuf],
+        mut command: Command,
         stdio: &GuestStdio,
         deadline: Duration,
     ) -> Result<(), RunscError> {
-        let log = bundle.join("runsc.log");
+        let log = log_file(bundle);
         let [stdin, stdout, stderr] = stdio.open()?;
-        let mut command = self.command();
-        command.arg("--log").arg(&log).arg("--log-format=json").arg(name).args(arguments);
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         let outcome = self.finish(name, id, deadline, command.status()).await;
         let said = fs::read(&log).unwrap_or_default();
@@ -296,6 +309,11 @@ impl Runsc {
         }
         outcome
     }
+}
+
+/// Where `runsc` says what went wrong while its own stdio is the sandbox's.
+fn log_file(bundle: &Path) -> PathBuf {
+    bundle.join("runsc.log")
 }
 
 fn restore_arguments(id: &str, bundle: &Path, image: &Path) -> [PathBuf; 6] {

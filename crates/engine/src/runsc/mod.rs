@@ -13,5 +13,5 @@ pub use command::{ContainerState, ContainerStatus, Deadlines, GuestStdio, Runsc}
 pub use error::RunscError;
 pub use find::{FoundRunsc, find, probe};
 pub use install::{InstallOptions, install};
-pub use spec::{GUEST_PATH, KERNELS_PATH, SandboxSpec, TMPFS_MOUNTS, WRITABLE_LAYER_BYTES, write_bundle};
+pub use spec::{GUEST_PATH, KERNELS_PATH, SandboxSpec, TMPFS_MOUNTS, write_bundle};
 pub use version::{GO_MODULE_VERSION, PINNED_VERSION, Version};

@@ -7,15 +7,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::RunscError;
+use crate::limits::BAKED_DISK_GB;
 
 /// Where the guest agent lies in a template.
 pub const GUEST_PATH: &str = "/sbin/pandastack-guest";
 
 /// Where the kernels lie in a template.
 pub const KERNELS_PATH: &str = "/opt/pandastack/kernels";
-
-/// Size of the writable layer over the root image, in bytes. It lives in memory; when it is full, writers see ENOSPC.
-pub const WRITABLE_LAYER_BYTES: u64 = 4 << 30;
 
 /// Mount point, mode and size in bytes of each tmpfs.
 pub const TMPFS_MOUNTS: [(&str, &str, u64); 3] =
@@ -50,12 +48,15 @@ pub struct SandboxSpec {
     pub hostname: String,
     /// Environment of pid 1; `PATH` and `HOME` are set if missing.
     pub env: BTreeMap<String, String>,
+    /// Size of the writable layer over the root image, in bytes. It lies in memory; when it is full, writers see ENOSPC.
+    pub disk_bytes: u64,
 }
 
 impl SandboxSpec {
-    /// A sandbox over `rootfs` with the host name `sandbox` and no extra environment.
+    /// A sandbox over `rootfs` with the host name `sandbox`, no extra environment and the disk that templates are baked with.
     pub fn new(rootfs: impl Into<PathBuf>) -> Self {
-        Self { rootfs: rootfs.into(), hostname: "sandbox".to_owned(), env: BTreeMap::new() }
+        let disk_bytes = u64::from(BAKED_DISK_GB) << 30;
+        Self { rootfs: rootfs.into(), hostname: "sandbox".to_owned(), env: BTreeMap::new(), disk_bytes }
     }
 
     /// Everything that must be equal between checkpoint and restore, as text for hashing.
@@ -91,7 +92,7 @@ impl SandboxSpec {
                 "dev.gvisor.spec.rootfs.source": self.rootfs,
                 "dev.gvisor.spec.rootfs.type": "erofs",
                 "dev.gvisor.spec.rootfs.overlay": "memory",
-                "dev.gvisor.spec.rootfs.options": format!("size={WRITABLE_LAYER_BYTES}"),
+                "dev.gvisor.spec.rootfs.options": format!("size={}", self.disk_bytes),
             },
         })
     }

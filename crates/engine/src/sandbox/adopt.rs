@@ -69,7 +69,7 @@ impl Inner {
         let env = self.template_env(&row.template_id);
         let connection = Connection::open(&row.id, &self.stdio(&row.id), row.epoch, false)?;
         self.runsc.kill(&row.id, "USR1").await?;
-        let hello = identity::hello(&row.id, &env, false);
+        let hello = identity::hello(&row.id, &env, &row.limits, false);
         connection.hello(&hello, HELLO_DEADLINE).await?;
         if connection.client(&Arc::default()).health(HEALTH_DEADLINE).await.is_err() {
             // The signal came after the Hello, and the agent skips what followed: up to the marker of another one.
@@ -78,7 +78,8 @@ impl Inner {
         if row.status == RowStatus::Paused {
             self.runsc.pause(&row.id).await?;
         }
-        self.register(Sandbox::new(row, process, connection));
+        let group = self.cgroups.group(&row.id);
+        self.register(Sandbox::new(row, process, connection, group));
         Ok(())
     }
 
@@ -89,6 +90,7 @@ impl Inner {
         for name in names_in(&self.config.home.run()).chain(names_in(&self.config.home.sandboxes())) {
             strays.extend(sandbox_id_in(&name.to_string_lossy()).filter(|id| !known.contains(id)));
         }
+        strays.extend(self.cgroups.ids().into_iter().filter(|id| !known.contains(id)));
         for id in strays {
             tracing::info!(sandbox_id = id, "removing what is left of a sandbox");
             self.remove_container(&id).await;

@@ -1,16 +1,15 @@
 //! Making a sandbox.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::Sandbox;
 use super::plan::Plan;
 use super::restore::ReadySandbox;
-use super::{Sandbox, host};
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::store::{RowStatus, SandboxRow};
@@ -46,13 +45,12 @@ impl Inner {
         self.check_open()?;
         let began = Instant::now();
         let plan = Plan::of(request, self).await?;
-        host::check_room()?;
+        let room = self.take_room(1)?;
         let (mut caller, answer) = oneshot::channel();
         let engine = Arc::clone(self);
         self.tasks.spawn(async move {
-            engine.creating.fetch_add(1, Ordering::Relaxed);
             let made = engine.make_sandbox(&plan, began, caller.closed()).await;
-            engine.creating.fetch_sub(1, Ordering::Relaxed);
+            drop(room);
             // If nobody waits any more, the sandbox is dropped unclaimed.
             let _ = caller.send(made.map(|sandbox| Unclaimed::new(&engine, sandbox)));
             if plan.snapshot.is_none() {
@@ -72,8 +70,8 @@ impl Inner {
         abandoned: impl Future<Output = ()>,
     ) -> Result<Arc<Sandbox>, EngineError> {
         let ready = match plan.snapshot {
-            Some(_) => None,
-            None => self.take_ready(&plan.template).await,
+            None if plan.limits == self.config.limits => self.take_ready(&plan.template).await,
+            _ => None,
         };
         let (ready, boot_mode) = match ready {
             Some(ready) => (ready, "warm"),
@@ -81,10 +79,11 @@ impl Inner {
                 let id = Uuid::new_v4().to_string();
                 self.store.put_sandbox(plan.row(&id)).await?;
                 let image = match &plan.snapshot {
-                    Some(snapshot) => self.snapshot_folder(snapshot),
-                    None => plan.template.checkpoint(),
+                    Some(snapshot) => Some(self.snapshot_folder(snapshot)),
+                    None => Self::beginning(&plan.template, &plan.limits),
                 };
-                (self.restore_sandbox(&id, &plan.template, &image, abandoned).await?, "snapshot")
+                let made = self.restore_sandbox(&id, &plan.template, image.as_deref(), &plan.limits, abandoned).await?;
+                (made, if image.is_some() { "snapshot" } else { "cold" })
             }
         };
         let row = plan.row(&ready.id);
@@ -110,8 +109,8 @@ impl Inner {
             self.forget(&ready.id).await;
             return Err(error);
         }
-        let ReadySandbox { process, connection, .. } = ready;
-        Ok(self.register(Sandbox::new(row, process, connection)))
+        let ReadySandbox { process, connection, group, .. } = ready;
+        Ok(self.register(Sandbox::new(row, process, connection, group)))
     }
 
     /// From now on the sandbox takes requests and is watched.

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use pandastack_protocol::fork::{self, ForkFailure, ForkSandbox, ForkedSandboxes, MAX_CHILDREN};
 use uuid::Uuid;
 
 use super::create::Unclaimed;
-use super::host;
 use super::plan::check_metadata;
 use crate::clock;
 use crate::engine::Inner;
@@ -67,9 +65,14 @@ impl Inner {
         }
         let labels = request.metadata.unwrap_or_default();
         check_metadata(&labels)?;
-        host::check_room()?;
+        let room = self.take_room(count as usize)?;
         let (engine, id) = (Arc::clone(self), id.to_owned());
-        let (family, children) = self.carry_out(async move { engine.fork(&id, count, labels).await }).await?;
+        let forked = async move {
+            let forked = engine.fork(&id, count, labels).await;
+            drop(room);
+            forked
+        };
+        let (family, children) = self.carry_out(forked).await?;
         let mut forked = ForkedSandboxes {
             tree_id: family.tree_id,
             parent_id: family.parent.id,
@@ -117,17 +120,15 @@ impl Inner {
         image: &Path,
         began: Instant,
     ) -> Vec<Result<Unclaimed, EngineError>> {
-        self.creating.fetch_add(family.count as usize, Ordering::Relaxed);
         let children = (0..family.count).map(|index| async move {
             let row = family.child(index);
             self.store.put_sandbox(row.clone()).await?;
-            let ready = self.restore_sandbox(&row.id, template, image, std::future::pending()).await?;
+            let ready =
+                self.restore_sandbox(&row.id, template, Some(image), &row.limits, std::future::pending()).await?;
             let child = self.begin_life(ready, row, "fork", began).await?;
             Ok(Unclaimed::new(self, child))
         });
-        let children = futures::future::join_all(children).await;
-        self.creating.fetch_sub(family.count as usize, Ordering::Relaxed);
-        children
+        futures::future::join_all(children).await
     }
 }
 

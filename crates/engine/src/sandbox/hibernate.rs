@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Sandbox;
 use super::adopt::names_in;
 use super::find::useless;
-use super::{Sandbox, host};
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::image::{NewImage, remove_image};
@@ -96,7 +96,7 @@ impl Inner {
 
     /// If it fails, the sandbox stays hibernated.
     async fn restore_hibernated(self: &Arc<Self>, row: SandboxRow) -> Result<Arc<Sandbox>, EngineError> {
-        host::check_room()?;
+        let _room = self.take_room(1)?;
         let (id, folder) = (row.id.clone(), self.hibernated_folder(&row.id));
         let record = row.image.clone();
         let record = record.ok_or_else(|| EngineError::Conflict(format!("sandbox has no image on disk: {id}")))?;
@@ -104,12 +104,12 @@ impl Inner {
         let template = self.find_template(&row.template_id).await?;
         let closed = |_| EngineError::Internal("the engine is closed".to_owned());
         let _permit = self.starting.acquire().await.map_err(closed)?;
-        let restored = self.restore(&id, &template, &folder, row.epoch, false).await;
+        let restored = self.restore(&id, &template, Some(&folder), &row.limits, row.epoch).await;
         let begun = match restored {
             Ok(ready) => {
                 let row =
                     SandboxRow { status: RowStatus::Running, image: None, epoch: ready.connection.epoch(), ..row };
-                let sandbox = Sandbox::new(row.clone(), ready.process, ready.connection);
+                let sandbox = Sandbox::new(row.clone(), ready.process, ready.connection, ready.group);
                 self.store.put_sandbox(row).await.map(|()| sandbox)
             }
             Err(error) => Err(error),

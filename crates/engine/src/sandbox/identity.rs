@@ -2,35 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::host;
-use pandastack_guest_protocol::hello::{Hello, Limits};
+use pandastack_guest_protocol::hello::Hello;
 use pandastack_guest_protocol::route::EGRESS_LISTENER;
+
+use crate::limits::Limits;
 
 /// Where the template keeps the certificates that programs in it trust.
 const CA_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// Processes and threads of the user in one sandbox.
-const MAX_PROCESSES: u64 = 512;
-
-/// Open files of one process.
-const MAX_OPEN_FILES: u64 = 65_536;
-
 /// The identity of a sandbox. `is_copy` is true when its memory was restored.
-pub(super) fn hello(sandbox_id: &str, template_env: &BTreeMap<String, String>, is_copy: bool) -> Hello {
+pub(super) fn hello(
+    sandbox_id: &str,
+    template_env: &BTreeMap<String, String>,
+    limits: &Limits,
+    is_copy: bool,
+) -> Hello {
     let mut env = template_env.clone();
     env.extend(egress_env());
     env.extend([("PANDASTACK_SANDBOX_ID".to_owned(), sandbox_id.to_owned())]);
-    Hello {
-        epoch: 0,
-        sandbox_id: sandbox_id.to_owned(),
-        env,
-        reseed: is_copy,
-        limits: Limits {
-            memory_bytes: host::process_memory_bytes(),
-            processes: MAX_PROCESSES,
-            open_files: MAX_OPEN_FILES,
-        },
-    }
+    Hello { epoch: 0, sandbox_id: sandbox_id.to_owned(), env, reseed: is_copy, limits: limits.guest() }
 }
 
 /// The only way out leads through the proxy.
@@ -58,7 +48,7 @@ mod tests {
             ("HTTP_PROXY".to_owned(), "http://elsewhere".to_owned()),
             ("MPLBACKEND".to_owned(), "agg".to_owned()),
         ]);
-        let hello = hello("id", &template, true);
+        let hello = hello("id", &template, &Limits::default(), true);
         assert_eq!(hello.env["HTTP_PROXY"], "http://127.0.0.1:3128");
         assert_eq!(hello.env["https_proxy"], "http://127.0.0.1:3128");
         assert_eq!(hello.env["MPLBACKEND"], "agg");

@@ -1,14 +1,15 @@
 //! Sandboxes: how they are made, watched, found again after a restart of the engine, and ended.
 
 mod adopt;
+mod bounds;
 mod copy;
 mod create;
 mod end;
 mod find;
 mod fork;
 mod hibernate;
-mod host;
 mod identity;
+mod oom;
 mod pause;
 mod plan;
 mod pool;
@@ -16,24 +17,28 @@ mod process;
 mod promote;
 mod reaper;
 mod restore;
+mod room;
 mod snapshot;
 mod template;
 mod turn;
 mod watch;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pandastack_protocol::sandbox::SandboxInfo;
 
+pub(crate) use bounds::Bounds;
 pub(crate) use find::Found;
 pub(crate) use pool::ReadyPool;
 use process::SandboxProcess;
 pub(crate) use template::VerifiedTemplates;
 pub(crate) use turn::Turns;
 
+use crate::cgroup::Group;
 use crate::error::EngineError;
 use crate::guest::{Activity, Connection, GuestClient};
+use crate::limits::Limits;
 use crate::store::{RowStatus, SandboxRow};
 
 /// A sandbox that takes requests.
@@ -41,17 +46,22 @@ pub(crate) struct Sandbox {
     row: Mutex<SandboxRow>,
     process: SandboxProcess,
     connection: Arc<Connection>,
+    group: Group,
+    /// Kills for want of memory that are known of.
+    memory_kills: AtomicU64,
     activity: Arc<Activity>,
     is_ending: AtomicBool,
     is_hibernating: AtomicBool,
 }
 
 impl Sandbox {
-    fn new(row: SandboxRow, process: SandboxProcess, connection: Arc<Connection>) -> Arc<Self> {
+    fn new(row: SandboxRow, process: SandboxProcess, connection: Arc<Connection>, group: Group) -> Arc<Self> {
         Arc::new(Self {
             row: Mutex::new(row),
             process,
             connection,
+            memory_kills: AtomicU64::new(group.memory_kills().unwrap_or_default()),
+            group,
             activity: Arc::default(),
             is_ending: AtomicBool::new(false),
             is_hibernating: AtomicBool::new(false),
@@ -79,6 +89,22 @@ impl Sandbox {
             Some(reason) => Err(EngineError::SandboxGone { id: self.row().id.clone(), reason: reason.to_string() }),
             None => Ok(self),
         }
+    }
+
+    /// What it may use.
+    pub(crate) fn limits(&self) -> Limits {
+        self.row().limits
+    }
+
+    /// What its processes use together.
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// True if processes of it were killed for want of memory since this was asked last.
+    pub(crate) fn was_short_of_memory(&self) -> bool {
+        let kills = self.group.memory_kills().unwrap_or_default();
+        self.memory_kills.swap(kills, Ordering::AcqRel) < kills
     }
 
     /// True while all its processes stand still.

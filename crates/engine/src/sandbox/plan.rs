@@ -6,9 +6,9 @@ use std::sync::Arc;
 use pandastack_protocol::lifecycle::UpdateLifecycle;
 use pandastack_protocol::sandbox::{CreateSandbox, DEFAULT_TEMPLATE};
 
-use super::host;
 use crate::engine::Inner;
 use crate::error::EngineError;
+use crate::limits::Limits;
 use crate::store::{LOCAL_WORKSPACE, RowStatus, SandboxRow};
 use crate::template::Template;
 
@@ -27,6 +27,7 @@ pub(super) struct Plan {
     pub(super) template: Arc<Template>,
     /// Id of the snapshot that it is made from.
     pub(super) snapshot: Option<String>,
+    pub(super) limits: Limits,
     ttl_seconds: i64,
     persistent: bool,
     metadata: BTreeMap<String, String>,
@@ -44,9 +45,15 @@ impl Plan {
         let ttl_seconds = request.ttl_seconds.unwrap_or(engine.config.default_ttl_seconds);
         check_ttl(ttl_seconds)?;
         let snapshot = request.from_snapshot.filter(|snapshot| !snapshot.is_empty());
+        let asked = request.limits.unwrap_or_default();
+        let mut limits = engine.config.limits.with(&asked)?;
         let template = match &snapshot {
             // The official clients always name a template: that of the snapshot counts.
-            Some(id) => engine.find_restorable(id).await?,
+            Some(id) => {
+                let (template, disk_gb) = engine.find_restorable(id).await?;
+                limits.disk_gb = check_disk(asked.disk_gb, disk_gb)?;
+                template
+            }
             None => {
                 let name = request.template.filter(|name| !name.is_empty());
                 engine.find_template(name.as_deref().unwrap_or(DEFAULT_TEMPLATE)).await?
@@ -55,6 +62,7 @@ impl Plan {
         Ok(Self {
             template,
             snapshot,
+            limits,
             ttl_seconds,
             persistent: request.persistent.unwrap_or(false),
             metadata,
@@ -74,8 +82,7 @@ impl Plan {
             metadata: self.metadata.clone(),
             ttl_seconds: self.ttl_seconds,
             persistent: self.persistent,
-            cpu: host::cpus(),
-            memory_mb: host::memory_mb(),
+            limits: self.limits,
             boot_mode: None,
             boot_ms: None,
             created_at: self.created_at.clone(),
@@ -83,6 +90,16 @@ impl Plan {
             from_snapshot: self.snapshot.clone(),
             image: None,
         }
+    }
+}
+
+/// The size of a disk is part of its content.
+fn check_disk(asked: Option<u32>, of_snapshot: u32) -> Result<u32, EngineError> {
+    match asked {
+        Some(asked) if asked != of_snapshot => Err(EngineError::BadRequest(format!(
+            "limits.disk_gb of a sandbox from a snapshot is that of the snapshot, {of_snapshot}: `{asked}`"
+        ))),
+        _ => Ok(of_snapshot),
     }
 }
 
@@ -128,6 +145,12 @@ mod tests {
             assert_eq!(error.status(), 400);
             assert!(error.to_string().contains("ttl_seconds"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_disk_of_a_snapshot_cannot_be_changed() {
+        assert_eq!((check_disk(None, 4).unwrap(), check_disk(Some(4), 4).unwrap()), (4, 4));
+        assert_eq!(check_disk(Some(8), 4).unwrap_err().status(), 400);
     }
 
     #[test]

@@ -8,11 +8,12 @@ use pandastack_protocol::sandbox::DEFAULT_TEMPLATE;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use super::host;
 use super::restore::ReadySandbox;
 use crate::clock;
 use crate::engine::Inner;
 use crate::error::EngineError;
+use crate::host;
+use crate::limits::Limits;
 use crate::store::{LOCAL_WORKSPACE, RowStatus, SandboxRow};
 use crate::template::Template;
 
@@ -139,13 +140,14 @@ impl Inner {
             self.forget(&other.id).await;
         }
         while self.ready_pool.len() < self.config.ready_sandboxes && !self.closing.is_cancelled() {
-            if !host::has_room_for_spares() {
+            if !host::has_room_for_spares() || self.sandboxes().len() >= self.config.most_sandboxes {
                 break;
             }
             let id = Uuid::new_v4().to_string();
-            self.store.put_sandbox(row(&id, template)).await?;
-            let image = template.checkpoint();
-            let sandbox = self.restore_sandbox(&id, template, &image, std::future::pending()).await?;
+            let limits = &self.config.limits;
+            self.store.put_sandbox(row(&id, template, limits)).await?;
+            let image = Self::beginning(template, limits);
+            let sandbox = self.restore_sandbox(&id, template, image.as_deref(), limits, std::future::pending()).await?;
             self.ready_pool.ready().push(sandbox);
             self.ready_pool.changed.notify_waiters();
         }
@@ -159,7 +161,7 @@ impl Inner {
     }
 }
 
-fn row(id: &str, template: &Template) -> SandboxRow {
+fn row(id: &str, template: &Template, limits: &Limits) -> SandboxRow {
     SandboxRow {
         id: id.to_owned(),
         workspace: LOCAL_WORKSPACE.to_owned(),
@@ -170,8 +172,7 @@ fn row(id: &str, template: &Template) -> SandboxRow {
         metadata: Default::default(),
         ttl_seconds: 0,
         persistent: false,
-        cpu: host::cpus(),
-        memory_mb: host::memory_mb(),
+        limits: *limits,
         boot_mode: None,
         boot_ms: None,
         created_at: clock::now_rfc3339(),

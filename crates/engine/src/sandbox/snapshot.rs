@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pandastack_protocol::snapshot::SnapshotInfo;
 use uuid::Uuid;
 
+use super::Sandbox;
 use crate::clock;
 use crate::engine::Inner;
 use crate::error::EngineError;
@@ -35,6 +36,7 @@ impl Inner {
                     sandbox_id,
                     template: sandbox.template.clone(),
                     template_id: sandbox.template_id.clone(),
+                    disk_gb: sandbox.limits.disk_gb,
                     image: None,
                     created_at: clock::now_rfc3339(),
                 }
@@ -57,14 +59,14 @@ impl Inner {
         .await
     }
 
-    /// The template of a snapshot, checked that both can be restored here.
-    pub(super) async fn find_restorable(self: &Arc<Self>, id: &str) -> Result<Arc<Template>, EngineError> {
+    /// The template of a snapshot, checked that both can be restored here, and the size of its disk in GiB.
+    pub(super) async fn find_restorable(self: &Arc<Self>, id: &str) -> Result<(Arc<Template>, u32), EngineError> {
         let row = self.snapshot(id).await?;
         let template = self.find_template(&row.template_id).await?;
         if let Some(image) = row.image {
             self.verify_image(image, self.snapshot_folder(id), format!("snapshot `{id}`")).await?;
         }
-        Ok(template)
+        Ok((template, row.disk_gb))
     }
 
     /// All snapshots, newest first; only those of one sandbox if `sandbox_id` is given.
@@ -73,6 +75,15 @@ impl Inner {
         let whole = rows.iter().filter(|row| row.image.is_some());
         let wanted = whole.filter(|row| sandbox_id.is_none_or(|id| row.sandbox_id == id));
         Ok(wanted.map(SnapshotRow::info).collect())
+    }
+
+    /// Says which snapshot can be gone back to when the sandbox is lost.
+    pub(super) async fn last_snapshot(&self, sandbox: &Sandbox) -> String {
+        let id = sandbox.row().id.clone();
+        match self.snapshots(Some(&id)).await.unwrap_or_default().first() {
+            Some(snapshot) => format!("its last snapshot is {}", snapshot.id),
+            None => "it has no snapshot".to_owned(),
+        }
     }
 
     /// The row of a snapshot that is whole.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pandastack_protocol::template::TemplateInfo;
 use serde_json::json;
 
-use super::host;
 use crate::clock;
 use crate::engine::Inner;
 use crate::error::EngineError;
+use crate::host;
 use crate::template::{self, Template};
 
 /// Ids of the templates whose checkpoints were compared with their hashes by this engine: their files are never changed.

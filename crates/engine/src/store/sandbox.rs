@@ -9,6 +9,7 @@ use super::Store;
 use crate::clock;
 use crate::error::EngineError;
 use crate::image::ImageRecord;
+use crate::limits::Limits;
 
 /// How long the row of an ended sandbox says why it ended, in seconds.
 const TOMBSTONE_SECONDS: i64 = 3600;
@@ -93,10 +94,8 @@ pub struct SandboxRow {
     pub ttl_seconds: i64,
     /// True: never deleted for idling.
     pub persistent: bool,
-    /// Virtual CPUs.
-    pub cpu: u32,
-    /// Memory in MiB.
-    pub memory_mb: u32,
+    /// What it may use.
+    pub limits: Limits,
     /// How it came up.
     pub boot_mode: Option<String>,
     /// Time from request to running, in milliseconds.
@@ -117,8 +116,9 @@ impl SandboxRow {
         let mut info = SandboxInfo {
             id: self.id.clone(),
             template: self.template.clone(),
-            cpu: self.cpu,
-            memory_mb: self.memory_mb,
+            cpu: self.limits.cpus(),
+            memory_mb: self.limits.memory_mb,
+            limits: Some(self.limits.info()),
             status: self.status.shown(),
             metadata: self.metadata.clone(),
             boot_ms: self.boot_ms,
@@ -147,8 +147,7 @@ impl SandboxRow {
             metadata: serde_json::from_str(&metadata).unwrap_or_default(),
             ttl_seconds: row.get("ttl_seconds")?,
             persistent: row.get("persistent")?,
-            cpu: row.get("cpu")?,
-            memory_mb: row.get("memory_mb")?,
+            limits: limits(row)?,
             boot_mode: row.get("boot_mode")?,
             boot_ms: row.get::<_, Option<i64>>("boot_ms")?.map(|ms| ms.max(0) as u64),
             created_at: row.get("created_at")?,
@@ -160,6 +159,12 @@ impl SandboxRow {
 }
 
 /// As it stands in the store.
+/// Limits of a row; of one that an older engine wrote, the defaults.
+fn limits(row: &Row<'_>) -> rusqlite::Result<Limits> {
+    let text: Option<String> = row.get("limits")?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}
+
 pub(super) fn image_text(image: &ImageRecord) -> Result<String, EngineError> {
     serde_json::to_string(image)
         .map_err(|error| EngineError::Internal(format!("cannot write what an image is: {error}")))
@@ -171,12 +176,14 @@ impl Store {
         let metadata = serde_json::to_string(&row.metadata)
             .map_err(|error| EngineError::Internal(format!("cannot write metadata: {error}")))?;
         let image = row.image.as_ref().map(image_text).transpose()?;
+        let limits = serde_json::to_string(&row.limits)
+            .map_err(|error| EngineError::Internal(format!("cannot write limits: {error}")))?;
         self.call(move |connection| {
             connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO sandboxes (id, workspace, template, template_id, status, reason, metadata, ttl_seconds, persistent, cpu,
-                     memory_mb, boot_mode, boot_ms, created_at, epoch, from_snapshot, image)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                     memory_mb, boot_mode, boot_ms, created_at, epoch, from_snapshot, image, limits)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
                 )?
                 .execute(params![
                     row.id,
@@ -188,14 +195,15 @@ impl Store {
                     metadata,
                     row.ttl_seconds,
                     row.persistent,
-                    row.cpu,
-                    row.memory_mb,
+                    row.limits.cpus(),
+                    row.limits.memory_mb,
                     row.boot_mode,
                     row.boot_ms.map(|ms| ms as i64),
                     row.created_at,
                     row.epoch as i64,
                     row.from_snapshot,
                     image,
+                    limits,
                 ])
                 .map(drop)
         })

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::error::EngineError;
 
 /// One entry for each version of the schema: how to get there from the one before.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE sandboxes (
         id TEXT PRIMARY KEY,
@@ -45,6 +45,10 @@ const MIGRATIONS: [&str; 2] = [
         image TEXT,
         created_at TEXT NOT NULL
     ) STRICT;
+",
+    "
+    ALTER TABLE sandboxes ADD COLUMN limits TEXT;
+    ALTER TABLE snapshots ADD COLUMN disk_gb INTEGER NOT NULL DEFAULT 4;
 ",
 ];
 

@@ -21,6 +21,8 @@ pub struct SnapshotRow {
     pub template: String,
     /// Content hash of the template.
     pub template_id: String,
+    /// Size of its writable layer, in GiB.
+    pub disk_gb: u32,
     /// Its files; `None` while it is taken.
     pub image: Option<ImageRecord>,
     /// RFC 3339.
@@ -48,6 +50,7 @@ impl SnapshotRow {
             sandbox_id: row.get("sandbox_id")?,
             template: row.get("template")?,
             template_id: row.get("template_id")?,
+            disk_gb: row.get("disk_gb")?,
             image: row.get::<_, Option<String>>("image")?.and_then(|image| serde_json::from_str(&image).ok()),
             created_at: row.get("created_at")?,
         })
@@ -60,8 +63,8 @@ impl Store {
         let image = row.image.as_ref().map(image_text).transpose()?;
         self.call(move |connection| {
             let sql =
-                "INSERT OR REPLACE INTO snapshots (id, workspace, sandbox_id, template, template_id, image, created_at)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                "INSERT OR REPLACE INTO snapshots (id, workspace, sandbox_id, template, template_id, image, created_at, disk_gb)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
             connection
                 .execute(
                     sql,
@@ -72,7 +75,8 @@ impl Store {
                         row.template,
                         row.template_id,
                         image,
-                        row.created_at
+                        row.created_at,
+                        row.disk_gb
                     ],
                 )
                 .map(drop)

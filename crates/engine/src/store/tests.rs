@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::limits::Limits;
 
 /// A row of a sandbox that is being made.
 pub(crate) fn row(id: &str) -> SandboxRow {
@@ -14,8 +15,7 @@ pub(crate) fn row(id: &str) -> SandboxRow {
         metadata: BTreeMap::from([("user".to_owned(), "é\"'".to_owned())]),
         ttl_seconds: 60,
         persistent: false,
-        cpu: 2,
-        memory_mb: 1024,
+        limits: Limits { processes: 99, ..Limits::default() },
         boot_mode: None,
         boot_ms: None,
         created_at: "2026-01-01T00:00:00.000Z".to_owned(),

@@ -87,7 +87,7 @@ async fn boot_and_save(
 ) -> Result<Duration, TemplateError> {
     let stderr = Stderr::follow(&sandbox.stdio)?;
     let started = Instant::now();
-    sandbox.runsc.create(SANDBOX_ID, &sandbox.bundle, &sandbox.stdio).await?;
+    sandbox.runsc.create(SANDBOX_ID, &sandbox.bundle, &sandbox.stdio, None).await?;
     sandbox.runsc.start(SANDBOX_ID).await?;
     warm_up.warm_up(&sandbox.stdio).await.map_err(|reason| TemplateError::WarmUp { reason, stderr: stderr.text() })?;
     let elapsed = started.elapsed();

@@ -33,7 +33,7 @@ impl Container {
         write_bundle(&bundle, &SandboxSpec { hostname: id.to_owned(), ..template.spec() }).unwrap();
         let stdio = GuestStdio::of(&folder);
         stdio.make().unwrap();
-        runsc.create(id, &bundle, &stdio).await.unwrap();
+        runsc.create(id, &bundle, &stdio, None).await.unwrap();
         runsc.restore_into(id, &bundle, &image.unwrap_or(template.checkpoint())).await.unwrap();
         let connection = Connection::open(id, &stdio, 0, true).unwrap();
         connection

@@ -2,8 +2,9 @@
 
 use std::future::Future;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use pandastack_engine::cgroup::Cgroups;
 use pandastack_engine::engine::{Engine, EngineConfig};
 use pandastack_engine::guest::{FrameStream, GuestClient};
 use pandastack_engine::home::Home;
@@ -61,8 +62,21 @@ impl TestHome {
         let mut left = names(self.home().sandboxes());
         left.extend(names(self.home().run()));
         left.extend(processes_with(&self.folder.path().display().to_string()));
+        left.extend(Cgroups::find(&self.home(), 0).ids());
         left
     }
+
+    /// How many processes of the host belong to sandboxes of this home.
+    pub(crate) fn processes(&self) -> usize {
+        let cgroups = Cgroups::find(&self.home(), 0);
+        let ids = names_in(&self.home().sandboxes());
+        ids.iter().map(|id| cgroups.group(id).pids().len()).sum()
+    }
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 fn skip(reason: &str) -> Option<TestHome> {

@@ -11,5 +11,7 @@ mod exec;
 mod fork;
 mod hibernate;
 mod home;
+mod hostile;
+mod limits;
 mod sandbox;
 mod snapshot;

@@ -22,13 +22,14 @@ use tokio::sync::oneshot::error::TryRecvError;
 use super::capability;
 use super::children::{Children, Ended};
 
-/// What the init is asked to do: `kill(pid, first)`, or a limit of `pid` set to `first`.
+/// What the init is asked to do: `kill(pid, soft)`, or a limit of `pid` set to `soft` and `hard`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Order {
     verb: u32,
     pid: i32,
-    value: u64,
+    soft: u64,
+    hard: u64,
 }
 
 const ORDER: usize = size_of::<Order>();
@@ -89,10 +90,10 @@ impl Namespace {
 
     /// Sends a signal to a process by its inner pid. Not heard from again: the process may be gone.
     pub(crate) fn kill(&self, inner_pid: i32, signal: Signal) {
-        self.order(Order { verb: KILL, pid: inner_pid, value: signal as u64 });
+        self.order(Order { verb: KILL, pid: inner_pid, soft: signal as u64, hard: 0 });
     }
 
-    /// Sets the limits of a running process by its inner pid, and waits until they hold.
+    /// Sets the limits of a running kernel by its inner pid, and waits until they hold.
     ///
     /// # Errors
     /// If a limit cannot be set, or the init does not answer.
@@ -104,8 +105,10 @@ impl Namespace {
                 return Err(Errno::ESRCH);
             }
         }
-        for (resource, value) in resources(limits) {
-            self.order(Order { verb: resource, pid: inner_pid, value });
+        for (resource, hard) in resources(limits) {
+            let is_memory = resource == libc::RLIMIT_AS && limits.kernel_memory_bytes > 0;
+            let soft = if is_memory { limits.kernel_memory_bytes.min(hard) } else { hard };
+            self.order(Order { verb: resource, pid: inner_pid, soft, hard });
             let mut waited = [PollFd::new(answers.as_fd(), PollFlags::POLLIN)];
             let timeout = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::MAX);
             while poll(&mut waited, timeout) == Err(Errno::EINTR) {}
@@ -120,7 +123,8 @@ impl Namespace {
         let mut bytes = [0; ORDER];
         bytes[..4].copy_from_slice(&order.verb.to_ne_bytes());
         bytes[4..8].copy_from_slice(&order.pid.to_ne_bytes());
-        bytes[8..].copy_from_slice(&order.value.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&order.soft.to_ne_bytes());
+        bytes[16..].copy_from_slice(&order.hard.to_ne_bytes());
         let _ = (&self.orders).write_all(&bytes);
     }
 }
@@ -170,16 +174,29 @@ fn serve(orders: &OwnedFd, answers: &OwnedFd) -> ! {
     }
 }
 
+fn parse(bytes: &[u8; ORDER]) -> Order {
+    let number = |at: usize| {
+        let mut number = [0; 8];
+        number.copy_from_slice(&bytes[at..at + 8]);
+        number
+    };
+    let [a, b, c, d, e, f, g, h] = number(0);
+    Order {
+        verb: u32::from_ne_bytes([a, b, c, d]),
+        pid: i32::from_ne_bytes([e, f, g, h]),
+        soft: u64::from_ne_bytes(number(8)),
+        hard: u64::from_ne_bytes(number(16)),
+    }
+}
+
 fn carry_out(bytes: &[u8; ORDER]) {
-    let [a, b, c, d, e, f, g, h, value @ ..] = *bytes;
-    let (verb, pid, value) =
-        (u32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]), u64::from_ne_bytes(value));
+    let Order { verb, pid, soft, hard } = parse(bytes);
     // SAFETY: plain system calls.
     unsafe {
         if verb == KILL {
-            libc::kill(pid, value as i32);
+            libc::kill(pid, soft as i32);
         } else {
-            let limit = libc::rlimit64 { rlim_cur: value, rlim_max: value };
+            let limit = libc::rlimit64 { rlim_cur: soft, rlim_max: hard };
             answer(Errno::result(libc::prlimit64(pid, verb as _, &raw const limit, std::ptr::null_mut())));
         }
     }

@@ -185,7 +185,7 @@ async fn what_makes_no_sense_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_hold() {
     let mut agent = Agent::start();
-    let limits = Limits { memory_bytes: 512 << 20, processes: 4000, open_files: 99 };
+    let limits = Limits { memory_bytes: 512 << 20, processes: 4000, open_files: 99, ..Limits::default() };
     let engine = agent.hello(Hello { limits, ..Hello::default() }).await;
     assert_eq!(engine.exec("ulimit -v; ulimit -u; ulimit -n; ulimit -Hn").await.stdout(), "524288\n4000\n99\n99\n");
     let outcome = engine.exec("python3 -c 'bytearray(1 << 30)'").await;

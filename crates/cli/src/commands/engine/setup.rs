@@ -2,12 +2,13 @@
 
 use std::process::ExitCode;
 
+use pandastack_engine::engine;
 use pandastack_engine::home::Home;
 use pandastack_engine::runsc::{self, FoundRunsc, InstallOptions, RunscError};
 
 use crate::api;
 use crate::commands::template;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::output;
 
 /// Finds or installs `runsc`, then builds the default template. Quick when all is there.
@@ -17,7 +18,15 @@ pub(crate) async fn setup() -> Result<ExitCode> {
     let found = find_or_install(&home).await?;
     output::say(&format!("runsc {}: {}", found.version, found.path.display()));
     template::build_default(&home, &found).await?;
+    remove_unused_templates(&home).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn remove_unused_templates(home: &Home) -> Result<()> {
+    let deleted =
+        pandastack_engine::template::prune(home, &engine::templates_in_use(home).await.map_err(CliError::new)?)?;
+    deleted.iter().for_each(|id| output::say(&format!("template {id}: removed, nothing needs it any more")));
+    Ok(())
 }
 
 async fn find_or_install(home: &Home) -> Result<FoundRunsc> {

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use pandastack_client::{Client, RawRequest};
-use pandastack_engine::engine::EngineStatus;
+use pandastack_engine::engine::{EngineStatus, SandboxUse};
+use pandastack_protocol::limits::SandboxLimits;
 use serde_json::json;
 
 use crate::api;
@@ -41,8 +42,42 @@ pub(super) async fn read(engine: &Client) -> Result<EngineStatus> {
 }
 
 fn describe(status: &EngineStatus) -> String {
-    let EngineStatus { version, pid, home, runsc, uptime_seconds, running, creating, ready, .. } = status;
-    format!(
-        "running (version {version}, pid {pid}, up {uptime_seconds} s)\nhome      {home}\nrunsc     {runsc}\nsandboxes {running} running, {creating} being made, {ready} kept ready"
-    )
+    let EngineStatus { version, pid, home, runsc, uptime_seconds, running, creating, ready, most_sandboxes, .. } =
+        status;
+    let mut lines = vec![
+        format!("running (version {version}, pid {pid}, up {uptime_seconds} s)"),
+        format!("home      {home}"),
+        format!("runsc     {runsc}"),
+        format!("sandboxes {running} running, {creating} being made, {ready} kept ready; at most {most_sandboxes}"),
+        format!("memory    {} of at most {} MiB", shown(status.memory_mb), status.most_memory_mb),
+        format!("each      {}", describe_limits(&status.limits)),
+    ];
+    if !status.missing_controllers.is_empty() {
+        lines.push(format!("not bound {} (no control group can be made)", status.missing_controllers.join(", ")));
+    }
+    let of_sandbox = |sandbox: &SandboxUse| {
+        let SandboxUse { id, memory_mb, host_processes, limits } = sandbox;
+        let most = limits.memory_mb.unwrap_or_default();
+        format!("  {id} {} MiB for {most} MiB and files, {host_processes} host processes", shown(*memory_mb))
+    };
+    lines.extend(status.sandboxes.iter().map(of_sandbox));
+    lines.join("\n")
+}
+
+fn describe_limits(limits: &SandboxLimits) -> String {
+    let SandboxLimits { cpu, memory_mb, processes, disk_gb, open_files, cell_seconds, output_bytes, .. } = limits;
+    let known = [
+        cpu.map(|value| format!("{value} cpu")),
+        memory_mb.map(|value| format!("{value} MiB memory")),
+        disk_gb.map(|value| format!("{value} GiB disk")),
+        processes.map(|value| format!("{value} processes")),
+        open_files.map(|value| format!("{value} open files")),
+        cell_seconds.map(|value| format!("{value} s a cell")),
+        output_bytes.map(|value| format!("{value} bytes of output")),
+    ];
+    known.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn shown(number: Option<u64>) -> String {
+    number.map_or_else(|| "an unknown part".to_owned(), |number| number.to_string())
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use pandastack_protocol::limits::SandboxLimits;
 use pandastack_protocol::sandbox::CreateSandbox;
 
 use crate::api;
@@ -17,6 +18,7 @@ pub(crate) async fn create(arguments: CreateArguments) -> Result<ExitCode> {
         ttl_seconds: arguments.ttl,
         persistent: arguments.persistent.then_some(true),
         metadata: (!arguments.metadata.is_empty()).then(|| arguments.metadata.into_iter().collect()),
+        limits: Some(arguments.limits.asked()).filter(|limits| *limits != SandboxLimits::default()),
         ..CreateSandbox::default()
     };
     output::json(&client.create_sandbox(&request).await?)?;

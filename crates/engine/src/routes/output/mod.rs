@@ -3,6 +3,7 @@
 mod decoder;
 mod frames;
 mod kept;
+mod limited;
 pub(crate) mod sse;
 
 pub(crate) use decoder::{Decoder, Piece};
@@ -10,3 +11,4 @@ pub(crate) use decoder::{Decoder, Piece};
 pub(crate) use frames::tests;
 pub(crate) use frames::{Encoder, Frame, Frames, Pump};
 pub(crate) use kept::KeptOutput;
+pub(crate) use limited::Limited;

@@ -81,7 +81,7 @@ async fn a_failed_create_reads_the_log_and_leaves_nothing() {
         r#"[ $word = create ] || exit 0; echo '{"msg":"earlier","level":"info"}' > $log; echo '{"msg":"creating container: no such image","level":"error"}' >> $log; exit 128"#,
     );
     let stdio = stdio(&folder);
-    let error = runsc.create("a", folder.path(), &stdio).await.unwrap_err();
+    let error = runsc.create("a", folder.path(), &stdio, None).await.unwrap_err();
     assert_eq!(error.to_string(), "runsc create failed for `a`: creating container: no such image");
     assert!(calls(&folder).ends_with("delete -force a\n"));
     assert!(!folder.path().join("runsc.log").exists());
