@@ -73,7 +73,13 @@ export type { Logger, RetryInfo } from "./logging.js";
 export type { RequestBody, RequestHeaders, RequestOptions } from "./request.js";
 export { type Chart, type DataFrame, Result } from "./result.js";
 export { type CommandEvent, RunningCommand } from "./running-command.js";
-export { type LogsOptions, type OneShotLanguage, Sandbox, type SandboxCreateOptions, type SandboxLimitOptions } from "./sandbox.js";
+export {
+  type LogsOptions,
+  type OneShotLanguage,
+  Sandbox,
+  type SandboxCreateOptions,
+  type SandboxLimitOptions,
+} from "./sandbox.js";
 export type { SandboxInfo } from "./sandbox-info.js";
 export type { SandboxNamespace } from "./sandboxes.js";
 export {
@@ -106,6 +112,7 @@ export type {
   ExecutionStatus,
   FileWritten,
   LifecycleInfo,
+  SandboxLimits,
   SandboxStatus,
   TokenInfo,
 } from "./wire/index.js";

@@ -98,6 +98,10 @@ pub(crate) fn with_home<F: Future<Output = ()>>(test: impl FnOnce(&'static TestH
         for entry in std::fs::read_dir(home.home().sandboxes()).into_iter().flatten().flatten() {
             let _ = runsc.delete(&entry.file_name().to_string_lossy(), true).await;
         }
+        let cgroups = Cgroups::find(&home.home(), 0);
+        for id in cgroups.ids() {
+            cgroups.remove(&id).await.unwrap();
+        }
     });
     let _ = std::fs::remove_dir_all(home.folder.path());
     if let Err(panic) = outcome {

@@ -1,6 +1,7 @@
 //! Programs that use up what they can, each beside a healthy sandbox that must go on answering, and with nothing left of them afterwards.
 //!
-//! `PANDASTACK_TEST_HOSTILE_RUNS` (default 1) says how often each is run, `PANDASTACK_TEST_HOSTILE_FLOOD` (default 1) how many gigabytes the flood has.
+//! `PANDASTACK_TEST_HOSTILE_RUNS` (default 1) says how often each is run, `PANDASTACK_TEST_HOSTILE_FLOOD_MB` (default 256)
+//! how many MiB the flood has.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +24,13 @@ const MEMORY_NOISE: u64 = 64;
 
 /// Little of everything, so that reaching it is quick.
 fn little() -> SandboxLimits {
-    SandboxLimits { memory_mb: Some(256), disk_gb: Some(1), processes: Some(128), ..SandboxLimits::default() }
+    SandboxLimits {
+        memory_mb: Some(256),
+        disk_gb: Some(1),
+        processes: Some(128),
+        open_files: Some(4096),
+        ..SandboxLimits::default()
+    }
 }
 
 fn number(name: &str, default: u64) -> u64 {
@@ -95,6 +102,9 @@ fn attack(name: &'static str, attack: impl AsyncFn(&Hostile)) {
         let engine = Engine::open(config).await.unwrap();
         let healthy = create(&engine).await;
         let context = python(&engine, &healthy.id).await;
+        cell(&engine.guest(&healthy.id).await.unwrap(), &context, "1 + 1").await;
+        // A kernel for the next context is made ready meanwhile.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         for _ in 0..number("PANDASTACK_TEST_HOSTILE_RUNS", 1) {
             let before = Host::look(home, &engine).await;
             let stop = Arc::new(AtomicBool::new(false));
@@ -202,7 +212,7 @@ fn a_memory_bomb_of_a_command() {
 fn a_memory_bomb_of_shared_memory() {
     attack("memory bomb of shared memory", async |hostile| {
         // It escapes the limits of a process, so the group has to stop it: at the cost of its programs, or of the sandbox.
-        let bomb = "python3 -c 'import mmap, os\nwhile True:\n  area = mmap.mmap(-1, 64 << 20)\n  for at in range(0, 64 << 20, 4096): area[at] = 1\n  os.fork() or area'";
+        let bomb = "python3 -c 'import mmap, os\nwhile True:\n  area = mmap.mmap(-1, 64 << 20)\n  area[:] = bytes(64 << 20)\n  os.fork() or area'";
         let request =
             ExecRequest { command: Some(bomb.to_owned()), timeout_ms: Some(30_000), ..ExecRequest::default() };
         match collect(hostile.guest.exec(&request).await.unwrap()).await {
@@ -254,7 +264,7 @@ fn threads_without_end() {
 #[test]
 fn a_flood_of_output() {
     attack("flood of output", async |hostile| {
-        let bytes = number("PANDASTACK_TEST_HOSTILE_FLOOD", 1) << 30;
+        let bytes = number("PANDASTACK_TEST_HOSTILE_FLOOD_MB", 256) << 20;
         let request = ExecRequest { command: Some(format!("yes | head -c {bytes}")), ..ExecRequest::default() };
         let mut stream = hostile.guest.exec(&request).await.unwrap();
         let mut received = 0;
