@@ -17,8 +17,9 @@ test: setup ## Lint and run every test: Rust, TypeScript, Python; ends with "N p
 	@scripts/setup-tests.sh
 	@node scripts/test.mjs
 
-soak: build ## What a long life of the client costs: 10,000 of each kind of work, 1 GB of output; prints a table
+soak: setup ## Long runs: 10,000 of each kind of the client's work, hostile programs three times each, a flood of 10 GB
 	@node __test__/soak/run.mjs
+	@scripts/soak.sh
 
 bench: setup ## Measure what the design promises; prints a table
 	@scripts/setup-tests.sh

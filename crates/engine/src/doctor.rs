@@ -6,6 +6,7 @@ use std::path::Path;
 use pandastack_protocol::sandbox::DEFAULT_TEMPLATE;
 use serde::{Deserialize, Serialize};
 
+use crate::cgroup::Cgroups;
 use crate::home::Home;
 use crate::runsc;
 use crate::template::{self, TemplateError};
@@ -66,6 +67,7 @@ pub async fn examine(home: &Home) -> Vec<Check> {
         check_home(home),
         check_runsc(runsc),
         template,
+        check_groups(&Cgroups::find(home, u64::MAX >> 1).missing()),
         check_build_commands(&template::missing_commands()),
         check_memory(&read("/proc/meminfo")),
         check_disk(template::free_bytes(home.root())),
@@ -162,6 +164,16 @@ fn check_template(home: &Home, runsc_version: Option<&str>) -> Check {
     }
 }
 
+fn check_groups(missing: &[&str]) -> Check {
+    const NAME: &str = "control groups";
+    if missing.is_empty() {
+        return Check::ok(NAME, "memory, pids, cpu");
+    }
+    let advice = "all processes of a sandbox together are bounded less well: run as root, or with \
+                  `systemd-run --user --scope -p Delegate=yes pandastack serve`";
+    Check::with(NAME, CheckState::Warning, format!("cannot be made for {}", missing.join(", ")), advice)
+}
+
 fn check_build_commands(missing: &[(&str, &str)]) -> Check {
     const NAME: &str = "template build";
     if missing.is_empty() {
@@ -217,6 +229,13 @@ mod tests {
             check.found.contains("mkfs.erofs") && check.advice.contains("apt-get install erofs-utils"),
             "{check:?}"
         );
+    }
+
+    #[test]
+    fn without_control_groups_there_is_a_warning_that_names_them() {
+        assert_eq!(check_groups(&[]).state, CheckState::Ok);
+        let check = check_groups(&["memory", "cpu"]);
+        assert_eq!((check.state, check.found.as_str()), (CheckState::Warning, "cannot be made for memory, cpu"));
     }
 
     #[test]

@@ -61,8 +61,8 @@ async fn start(
     sandbox_id: &str,
     request: &guest::ExecRequest,
 ) -> Result<Limited<FrameStream>, EngineError> {
-    let frames = engine.guest(sandbox_id).await?.exec(request).await?;
-    Ok(Limited::new(frames, engine.bounds(sandbox_id).await?))
+    let bounds = engine.bounds(sandbox_id).await?;
+    Ok(Limited::new(engine.guest(sandbox_id).await?.exec(request).await?, bounds))
 }
 
 async fn run_to_end(mut frames: impl Frames, timeout_ms: Option<u64>) -> Result<ExecResult, ApiError> {

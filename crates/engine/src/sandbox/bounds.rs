@@ -7,10 +7,9 @@ use crate::engine::Inner;
 use crate::error::EngineError;
 
 /// What holds for the output of one command or cell.
-#[derive(Clone)]
 pub(crate) enum Bounds {
-    /// Of a sandbox.
-    Of(Arc<Sandbox>),
+    /// Of a sandbox in which that many processes had been killed for want of memory when it began.
+    Of(Arc<Sandbox>, u64),
     #[cfg(test)]
     Test { output_bytes: Option<u64>, is_short_of_memory: bool },
 }
@@ -24,7 +23,7 @@ impl Bounds {
     /// Most bytes of each output stream. None: no limit.
     pub(crate) fn output_bytes(&self) -> Option<u64> {
         match self {
-            Self::Of(sandbox) => sandbox.limits().output_bytes,
+            Self::Of(sandbox, _) => sandbox.limits().output_bytes,
             #[cfg(test)]
             Self::Test { output_bytes, .. } => *output_bytes,
         }
@@ -33,16 +32,16 @@ impl Bounds {
     /// The time limit in milliseconds of a cell that asks for `asked`.
     pub(crate) fn cell_ms(&self, asked: Option<u64>) -> Option<u64> {
         match self {
-            Self::Of(sandbox) => sandbox.limits().cell_ms(asked),
+            Self::Of(sandbox, _) => sandbox.limits().cell_ms(asked),
             #[cfg(test)]
             Self::Test { .. } => asked,
         }
     }
 
-    /// True if processes of the sandbox were killed for want of memory since this was asked last.
+    /// True if processes of the sandbox were killed for want of memory meanwhile.
     pub(crate) fn was_short_of_memory(&self) -> bool {
         match self {
-            Self::Of(sandbox) => sandbox.was_short_of_memory(),
+            Self::Of(sandbox, before) => sandbox.group().memory_kills().unwrap_or_default() > *before,
             #[cfg(test)]
             Self::Test { is_short_of_memory, .. } => *is_short_of_memory,
         }
@@ -51,7 +50,7 @@ impl Bounds {
     /// What became of `who`.
     pub(crate) fn memory_text(&self, who: &str) -> String {
         let memory_mb = match self {
-            Self::Of(sandbox) => sandbox.limits().memory_mb,
+            Self::Of(sandbox, _) => sandbox.limits().memory_mb,
             #[cfg(test)]
             Self::Test { .. } => 64,
         };
@@ -62,6 +61,8 @@ impl Bounds {
 impl Inner {
     /// What holds for the output of a sandbox, which is woken if it is hibernated.
     pub(crate) async fn bounds(self: &Arc<Self>, id: &str) -> Result<Bounds, EngineError> {
-        Ok(Bounds::Of(self.running(id).await?))
+        let sandbox = self.running(id).await?;
+        let kills = sandbox.group().memory_kills().unwrap_or_default();
+        Ok(Bounds::Of(sandbox, kills))
     }
 }

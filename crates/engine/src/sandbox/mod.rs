@@ -102,7 +102,7 @@ impl Sandbox {
     }
 
     /// True if processes of it were killed for want of memory since this was asked last.
-    pub(crate) fn was_short_of_memory(&self) -> bool {
+    fn was_short_of_memory(&self) -> bool {
         let kills = self.group.memory_kills().unwrap_or_default();
         self.memory_kills.swap(kills, Ordering::AcqRel) < kills
     }

@@ -11,7 +11,6 @@ mod exec;
 mod fork;
 mod hibernate;
 mod home;
-mod hostile;
 mod limits;
 mod sandbox;
 mod snapshot;

@@ -3,8 +3,14 @@
 //! `PANDASTACK_TEST_HOSTILE_RUNS` (default 1) says how often each is run, `PANDASTACK_TEST_HOSTILE_FLOOD_MB` (default 256)
 //! how many MiB the flood has.
 
-use std::sync::Arc;
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+#[path = "../it/home.rs"]
+#[allow(dead_code, reason = "the other tests of the engine use the rest")]
+mod home;
+
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pandastack_engine::engine::{Engine, EngineConfig};
@@ -14,7 +20,7 @@ use pandastack_guest_protocol::exec::{ExecRequest, Exit};
 use pandastack_protocol::limits::SandboxLimits;
 use pandastack_protocol::sandbox::CreateSandbox;
 
-use crate::home::{Output, TestHome, cell, collect, create, python, shell, with_home};
+use home::{Output, TestHome, cell, collect, create, python, shell, with_home};
 
 /// Longest time that a cell of the healthy sandbox may take. Alone on a machine it is below a second; others may run beside these tests.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -95,8 +101,12 @@ async fn keep_asking(guest: GuestClient, context: String, stop: Arc<AtomicBool>)
     longest
 }
 
+/// One attack at a time: what is measured is what one does to its neighbours.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// Runs an attack beside a healthy sandbox, and looks at what is left.
 fn attack(name: &'static str, attack: impl AsyncFn(&Hostile)) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     with_home(|home| async move {
         let config = EngineConfig { ready_sandboxes: 0, ..home.config() };
         let engine = Engine::open(config).await.unwrap();
