@@ -52,11 +52,14 @@ impl Place {
             true => ("memory.max", "memory.swap.max", 0),
             false => ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes),
         };
-        write(&self.folder.join(limit), &bytes.to_string())?;
+        let limit = self.folder.join(limit);
+        // In version 1 the first must not exceed the second, so only one order works: this one to lower both, the other to raise them.
+        let limited = write(&limit, &bytes.to_string());
         match write(&self.folder.join(swap), &most_swap.to_string()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            set => set,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
+        limited.or_else(|_| write(&limit, &bytes.to_string()))
     }
 
     fn set_cpu(&self, millis: u32) -> io::Result<()> {

@@ -39,6 +39,22 @@ async fn a_group_holds_what_runs_in_it_and_goes_with_it() {
 }
 
 #[tokio::test]
+async fn an_engine_that_may_use_more_or_less_than_the_one_before_changes_the_limit() {
+    let Some((folder, cgroups)) = cgroups() else { return };
+    cgroups.make("a", &limits()).unwrap();
+    for most in [2 << 30, 512 << 20] {
+        let next = Cgroups::find(&Home::at(folder.path()).unwrap(), most);
+        next.make("b", &limits()).unwrap();
+        next.remove("b").await.unwrap();
+        let folders = next.all().folders();
+        let set = |file: &str| folders.iter().find_map(|folder| fs::read_to_string(folder.join(file)).ok());
+        let found = set("memory.limit_in_bytes").or_else(|| set("memory.max")).unwrap();
+        assert_eq!(found.trim(), most.to_string());
+    }
+    cgroups.remove("a").await.unwrap();
+}
+
+#[tokio::test]
 async fn too_much_memory_and_too_many_processes_are_noticed() {
     let Some((_folder, cgroups)) = cgroups() else { return };
     let group = cgroups.make("b", &limits()).unwrap();

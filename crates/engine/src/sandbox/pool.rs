@@ -140,7 +140,10 @@ impl Inner {
             self.forget(&other.id).await;
         }
         while self.ready_pool.len() < self.config.ready_sandboxes && !self.closing.is_cancelled() {
-            if !host::has_room_for_spares() || self.sandboxes().len() >= self.config.most_sandboxes {
+            if !host::has_room_for_spares()
+                || self.sandboxes().len() >= self.config.most_sandboxes
+                || self.check_memory(1).is_err()
+            {
                 break;
             }
             let id = Uuid::new_v4().to_string();

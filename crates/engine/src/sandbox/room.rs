@@ -45,7 +45,8 @@ impl Inner {
         Ok(Room { engine: Arc::clone(self), count })
     }
 
-    fn check_memory(&self, count: usize) -> Result<(), EngineError> {
+    /// Refuses what does not fit into the memory of the host or of the engine.
+    pub(super) fn check_memory(&self, count: usize) -> Result<(), EngineError> {
         host::check_room()?;
         let needed = count as u64 * MEMORY_OF_IDLE_SANDBOX;
         let most = u64::from(self.config.most_memory_mb) << 20;
