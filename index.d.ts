@@ -713,6 +713,7 @@ declare module "@pandastack/sdk" {
           readOnly?: boolean;
           read_only?: boolean;
       }[];
+      limits?: SandboxLimitOptions;
       signal?: AbortSignal;
       timeoutMs?: number;
   }
@@ -731,6 +732,24 @@ declare module "@pandastack/sdk" {
       mac?: string;
       vsock_cid?: number;
   }
+  export interface SandboxLimitOptions {
+      cpu?: number;
+      memoryMb?: number;
+      processes?: number;
+      diskGb?: number;
+      openFiles?: number;
+      cellSeconds?: number;
+      outputBytes?: number;
+  }
+  export type SandboxLimits = {
+      cpu?: number;
+      memory_mb?: number;
+      processes?: number;
+      disk_gb?: number;
+      open_files?: number;
+      cell_seconds?: number;
+      output_bytes?: number;
+  };
   export class SandboxNamespace {
       private readonly client;
       constructor(client: Client);
