@@ -2,6 +2,8 @@
 //!
 //! gVisor itself checks nothing: a flipped byte becomes wrong memory without a word.
 
+mod packed;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -1,7 +1,7 @@
 """The way of a first message and a first cell, gone once before somebody waits for them.
 
-What a forked kernel writes to for the first time is copied, page by page: some 100 ms in gVisor. After a restore each of
-these pages must be mapped again.
+What a forked kernel writes to for the first time is copied, page by page: some 100 ms in gVisor. After a restore each
+of these pages must be mapped again.
 """
 
 import linecache
