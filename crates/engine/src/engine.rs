@@ -25,7 +25,7 @@ use crate::home::Home;
 use crate::host;
 use crate::limits::Limits;
 use crate::runsc::{FoundRunsc, Runsc};
-use crate::sandbox::{Bounds, Found, ReadyPool, Sandbox, Turns, VerifiedTemplates};
+use crate::sandbox::{BlankPool, Bounds, Demand, Found, ReadyPool, Sandbox, Turns, VerifiedTemplates};
 use crate::store::{RowStatus, Store};
 pub use in_use::templates_in_use;
 pub use status::{EngineStatus, SandboxUse};
@@ -45,8 +45,10 @@ pub struct EngineConfig {
     pub default_ttl_seconds: i64,
     /// Time between two heartbeats of a sandbox, in milliseconds. Default 10000. After three misses the sandbox is ended.
     pub heartbeat_ms: u64,
-    /// Sandboxes kept ready, each some 100 MB of memory. Default 1.
+    /// Most sandboxes kept ready, each some 100 MB of memory: one, and more while many are asked for. Default 4.
     pub ready_sandboxes: usize,
+    /// Most blank sandboxes kept for snapshots, forks and bursts, each some 11 MB of memory. Default 8.
+    pub blank_sandboxes: usize,
     /// What a sandbox may use if its maker does not say.
     pub limits: Limits,
     /// Most sandboxes that run, are paused or are being made. Default 128.
@@ -65,7 +67,8 @@ impl EngineConfig {
             runsc,
             default_ttl_seconds: 1800,
             heartbeat_ms: 10_000,
-            ready_sandboxes: 1,
+            ready_sandboxes: 4,
+            blank_sandboxes: 8,
             limits: Limits::default(),
             most_sandboxes: 128,
             most_memory_mb: host::memory_mb() / 5 * 4,
@@ -88,6 +91,8 @@ pub(crate) struct Inner {
     pub(crate) cgroups: Cgroups,
     sandboxes: Mutex<HashMap<String, Arc<Sandbox>>>,
     pub(crate) ready_pool: ReadyPool,
+    pub(crate) blank_pool: BlankPool,
+    pub(crate) demand: Demand,
     pub(crate) verified: VerifiedTemplates,
     pub(crate) turns: Turns,
     /// Restores at once: more would only slow each other down.
@@ -129,6 +134,8 @@ impl Engine {
             config,
             sandboxes: Mutex::default(),
             ready_pool: ReadyPool::default(),
+            blank_pool: BlankPool::default(),
+            demand: Demand::default(),
             verified: VerifiedTemplates::default(),
             turns: Turns::default(),
             starting: Semaphore::new(processors.max(2)),

@@ -27,6 +27,9 @@ pub struct EngineStatus {
     pub creating: usize,
     /// Sandboxes kept ready.
     pub ready: usize,
+    /// Sandboxes kept without content.
+    #[serde(default)]
+    pub blank: usize,
     /// Most sandboxes.
     #[serde(default)]
     pub most_sandboxes: usize,
@@ -85,6 +88,7 @@ impl Engine {
             running: held.len(),
             creating: inner.creating.load(Ordering::Relaxed),
             ready: inner.ready_pool.len(),
+            blank: inner.blank_pool.len(),
             most_sandboxes: config.most_sandboxes,
             memory_mb: inner.cgroups.all().memory_bytes().map(|bytes| bytes >> 20),
             most_memory_mb: config.most_memory_mb,

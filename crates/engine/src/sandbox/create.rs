@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::Sandbox;
 use super::plan::Plan;
@@ -53,9 +52,7 @@ impl Inner {
             drop(room);
             // If nobody waits any more, the sandbox is dropped unclaimed.
             let _ = caller.send(made.map(|sandbox| Unclaimed::new(&engine, sandbox)));
-            if plan.snapshot.is_none() {
-                engine.refill_pool_later(&plan.template);
-            }
+            engine.refill_pool_later(&plan.template);
         });
         let made =
             answer.await.map_err(|_| EngineError::Internal("making the sandbox stopped half-way".to_owned()))??;
@@ -76,13 +73,12 @@ impl Inner {
         let (ready, boot_mode) = match ready {
             Some(ready) => (ready, "warm"),
             None => {
-                let id = Uuid::new_v4().to_string();
-                self.store.put_sandbox(plan.row(&id)).await?;
                 let image = match &plan.snapshot {
                     Some(snapshot) => Some(self.snapshot_folder(snapshot)),
                     None => Self::beginning(&plan.template, &plan.limits),
                 };
-                let made = self.restore_sandbox(&id, &plan.template, image.as_deref(), &plan.limits, abandoned).await?;
+                let (template, row) = (&plan.template, |id: &str| plan.row(id));
+                let made = self.restore_sandbox(template, image.as_deref(), &plan.limits, row, abandoned).await?;
                 (made, if image.is_some() { "snapshot" } else { "cold" })
             }
         };

@@ -8,6 +8,7 @@ use std::time::Instant;
 use pandastack_protocol::fork::{self, ForkFailure, ForkSandbox, ForkedSandboxes, MAX_CHILDREN};
 use uuid::Uuid;
 
+use super::blank::Blank;
 use super::create::Unclaimed;
 use super::plan::check_metadata;
 use crate::clock;
@@ -15,6 +16,7 @@ use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::store::{RowStatus, SandboxRow};
 use crate::template::Template;
+use futures::future::join_all;
 
 /// What the children of one fork have in common.
 struct Family {
@@ -26,7 +28,7 @@ struct Family {
 
 impl Family {
     /// The row of the child `index` while it is made.
-    fn child(&self, index: u32) -> SandboxRow {
+    fn child(&self, index: u32, id: &str) -> SandboxRow {
         let of_fork = [
             (fork::PARENT_ID, self.parent.id.clone()),
             (fork::TREE_ID, self.tree_id.clone()),
@@ -36,7 +38,7 @@ impl Family {
         let mut metadata = self.labels.clone();
         metadata.extend(of_fork.map(|(key, value)| (key.to_owned(), value)));
         SandboxRow {
-            id: Uuid::new_v4().to_string(),
+            id: id.to_owned(),
             status: RowStatus::Creating,
             metadata,
             boot_mode: None,
@@ -101,9 +103,19 @@ impl Inner {
         parent.activity().touch();
         let family = Family { parent: parent.row().clone(), tree_id: Uuid::new_v4().to_string(), count, labels };
         let template = self.find_template(&family.parent.template_id).await?;
-        let image = self.copy(&parent, self.snapshot_folder(&format!("{}.new", family.tree_id))).await?;
+        let copy = self.copy(&parent, self.snapshot_folder(&format!("{}.new", family.tree_id)));
+        let (image, blanks) = tokio::join!(copy, self.make_blanks(&family, &template));
         drop(turn);
-        let children = self.make_children(&family, &template, image.folder(), began).await;
+        let image = match image {
+            Ok(image) => image,
+            Err(error) => {
+                let blanks: Vec<_> = blanks.into_iter().flatten().collect();
+                join_all(blanks.iter().map(|blank| self.forget(&blank.id))).await;
+                return Err(error);
+            }
+        };
+        let children = self.make_children(&family, &template, blanks, image.folder(), began).await;
+        self.refill_pool_later(&template);
         match children.iter().position(Result::is_ok) {
             Some(_) => Ok((family, children)),
             None => Err(children
@@ -113,22 +125,31 @@ impl Inner {
         }
     }
 
+    async fn make_blanks(&self, family: &Family, template: &Template) -> Vec<Result<Blank, EngineError>> {
+        let blanks = (0..family.count).map(|index| async move {
+            let _permit = self.turn_to_start().await?;
+            self.take_blank(template, &family.parent.limits, |id| family.child(index, id)).await
+        });
+        join_all(blanks).await
+    }
+
     async fn make_children(
         self: &Arc<Self>,
         family: &Family,
         template: &Template,
+        blanks: Vec<Result<Blank, EngineError>>,
         image: &Path,
         began: Instant,
     ) -> Vec<Result<Unclaimed, EngineError>> {
-        let children = (0..family.count).map(|index| async move {
-            let row = family.child(index);
-            self.store.put_sandbox(row.clone()).await?;
-            let ready =
-                self.restore_sandbox(&row.id, template, Some(image), &row.limits, std::future::pending()).await?;
+        let children = (0..).zip(blanks).map(|(index, blank)| async move {
+            let blank = blank?;
+            let _permit = self.turn_to_start().await?;
+            let row = family.child(index, &blank.id);
+            let ready = self.fill_or_forget(blank, template, Some(image)).await?;
             let child = self.begin_life(ready, row, "fork", began).await?;
             Ok(Unclaimed::new(self, child))
         });
-        futures::future::join_all(children).await
+        join_all(children).await
     }
 }
 
@@ -140,7 +161,7 @@ mod tests {
     fn a_child_says_where_it_comes_from_whatever_the_caller_says() {
         let parent = SandboxRow { id: "parent".to_owned(), ..crate::store::tests::row("parent") };
         let labels = BTreeMap::from([("fork_index".to_owned(), "9".to_owned()), ("a".to_owned(), "b".to_owned())]);
-        let child = Family { parent, tree_id: "tree".to_owned(), count: 3, labels }.child(2);
+        let child = Family { parent, tree_id: "tree".to_owned(), count: 3, labels }.child(2, "child");
         let metadata: Vec<_> = child.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let expected = [
             ("a", "b"),
@@ -151,6 +172,6 @@ mod tests {
         ];
         assert_eq!(metadata, expected);
         assert_eq!((child.status, child.epoch), (RowStatus::Creating, 0));
-        assert_ne!(child.id, "parent");
+        assert_eq!(child.id, "child");
     }
 }

@@ -100,11 +100,15 @@ impl Inner {
         let (id, folder) = (row.id.clone(), self.hibernated_folder(&row.id));
         let record = row.image.clone();
         let record = record.ok_or_else(|| EngineError::Conflict(format!("sandbox has no image on disk: {id}")))?;
-        self.verify_image(record, folder.clone(), format!("hibernated sandbox `{id}`")).await?;
         let template = self.find_template(&row.template_id).await?;
-        let closed = |_| EngineError::Internal("the engine is closed".to_owned());
-        let _permit = self.starting.acquire().await.map_err(closed)?;
-        let restored = self.restore(&id, &template, Some(&folder), &row.limits, row.epoch).await;
+        let _permit = self.turn_to_start().await?;
+        let verified = self.verify_image(record, folder.clone(), format!("hibernated sandbox `{id}`"));
+        // Both take their time and do not need each other.
+        let (verified, blank) = tokio::join!(verified, self.make_blank(&id, &template, &row.limits));
+        let restored = match verified.and(blank) {
+            Ok(blank) => self.fill(blank, &template, Some(&folder), row.epoch).await,
+            Err(error) => Err(error),
+        };
         let begun = match restored {
             Ok(ready) => {
                 let row =

@@ -1,9 +1,11 @@
 //! Sandboxes: how they are made, watched, found again after a restart of the engine, and ended.
 
 mod adopt;
+mod blank;
 mod bounds;
 mod copy;
 mod create;
+mod demand;
 mod end;
 mod find;
 mod fork;
@@ -28,7 +30,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pandastack_protocol::sandbox::SandboxInfo;
 
+pub(crate) use blank::BlankPool;
 pub(crate) use bounds::Bounds;
+pub(crate) use demand::Demand;
 pub(crate) use find::Found;
 pub(crate) use pool::ReadyPool;
 use process::SandboxProcess;

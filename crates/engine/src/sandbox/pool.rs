@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use pandastack_protocol::sandbox::DEFAULT_TEMPLATE;
 use tokio::sync::Notify;
-use uuid::Uuid;
 
 use super::restore::ReadySandbox;
 use crate::clock;
@@ -68,6 +67,10 @@ impl ReadyPool {
         self.ready().extract_if(.., |sandbox| sandbox.template_id != template_id).collect()
     }
 
+    fn take_any(&self) -> Option<ReadySandbox> {
+        self.ready().pop()
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.ready().len()
@@ -77,6 +80,7 @@ impl ReadyPool {
 impl Inner {
     /// A ready sandbox of the template that is alive, if there is one or will be one soon.
     pub(super) async fn take_ready(&self, template: &Template) -> Option<ReadySandbox> {
+        self.demand.count_ready();
         if let Some(sandbox) = self.take_alive(template).await {
             return Some(sandbox);
         }
@@ -135,32 +139,58 @@ impl Inner {
         });
     }
 
+    /// Makes as many as were asked for lately.
     async fn fill_pool(&self, template: &Template) -> Result<(), EngineError> {
         for other in self.ready_pool.take_others(&template.id) {
             self.forget(&other.id).await;
         }
-        while self.ready_pool.len() < self.config.ready_sandboxes && !self.closing.is_cancelled() {
-            if !host::has_room_for_spares()
-                || self.sandboxes().len() >= self.config.most_sandboxes
-                || self.check_memory(1).is_err()
-            {
-                break;
-            }
-            let id = Uuid::new_v4().to_string();
-            let limits = &self.config.limits;
-            self.store.put_sandbox(row(&id, template, limits)).await?;
+        for other in self.blank_pool.take_others(&template.id) {
+            self.forget(&other.id).await;
+        }
+        let limits = &self.config.limits;
+        let row = |id: &str| row(id, template, limits);
+        while self.ready_pool.len() < self.demand.ready(self.config.ready_sandboxes) && self.has_room_for_spares() {
             let image = Self::beginning(template, limits);
-            let sandbox = self.restore_sandbox(&id, template, image.as_deref(), limits, std::future::pending()).await?;
+            let blank = self.new_blank(template, limits, row).await?;
+            let sandbox = self.fill_or_forget(blank, template, image.as_deref()).await?;
             self.ready_pool.ready().push(sandbox);
             self.ready_pool.changed.notify_waiters();
+        }
+        while self.blank_pool.len() < self.demand.blank(self.config.blank_sandboxes) && self.has_room_for_spares() {
+            self.blank_pool.add(self.new_blank(template, limits, row).await?);
         }
         Ok(())
     }
 
+    fn has_room_for_spares(&self) -> bool {
+        !self.closing.is_cancelled()
+            && host::has_room_for_spares()
+            && self.sandboxes().len() < self.config.most_sandboxes
+            && self.check_memory(1).is_ok()
+    }
+
+    /// Gives back what was kept for a demand that is over.
+    pub(super) async fn shrink_pools(&self) {
+        let most = self.demand.ready(self.config.ready_sandboxes);
+        while self.ready_pool.len() > most
+            && let Some(sandbox) = self.ready_pool.take_any()
+        {
+            self.forget(&sandbox.id).await;
+        }
+        let most = self.demand.blank(self.config.blank_sandboxes);
+        while self.blank_pool.len() > most
+            && let Some(blank) = self.blank_pool.take_any()
+        {
+            self.forget(&blank.id).await;
+        }
+    }
+
     /// Removes all of them.
     pub(crate) async fn drain_pool(&self) {
-        let all = std::mem::take(&mut *self.ready_pool.ready());
-        futures::future::join_all(all.iter().map(|sandbox| self.forget(&sandbox.id))).await;
+        let ready = std::mem::take(&mut *self.ready_pool.ready());
+        let blank = self.blank_pool.take_all();
+        let ids = ready.iter().map(|sandbox| &sandbox.id).chain(blank.iter().map(|blank| &blank.id));
+        futures::future::join_all(ids.map(|id| self.forget(id))).await;
     }
 }
 

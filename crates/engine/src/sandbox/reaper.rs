@@ -25,6 +25,7 @@ impl Inner {
                 for count in 0u32.. {
                     tokio::time::sleep(SCAN_INTERVAL).await;
                     engine.reap_idle().await;
+                    engine.shrink_pools().await;
                     if count.is_multiple_of(SCANS_PER_PRUNE)
                         && let Err(error) = engine.store.prune_sandboxes().await
                     {

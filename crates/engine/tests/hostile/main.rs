@@ -108,7 +108,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn attack(name: &'static str, attack: impl AsyncFn(&Hostile)) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     with_home(|home| async move {
-        let config = EngineConfig { ready_sandboxes: 0, ..home.config() };
+        let config = EngineConfig { ready_sandboxes: 0, blank_sandboxes: 0, ..home.config() };
         let engine = Engine::open(config).await.unwrap();
         let healthy = create(&engine).await;
         let context = python(&engine, &healthy.id).await;

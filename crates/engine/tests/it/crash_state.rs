@@ -90,8 +90,11 @@ fn victim() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let home = Home::at(home).unwrap();
-        let config =
-            EngineConfig { ready_sandboxes: 0, ..EngineConfig::new(home.clone(), runsc::find(&home).await.unwrap()) };
+        let config = EngineConfig {
+            ready_sandboxes: 0,
+            blank_sandboxes: 0,
+            ..EngineConfig::new(home.clone(), runsc::find(&home).await.unwrap())
+        };
         let engine = Engine::open(config).await.unwrap();
         println!("begun");
         std::io::stdout().flush().unwrap();

@@ -155,7 +155,8 @@ fn cpu_seconds(id: &str) -> f64 {
 #[test]
 fn a_sandbox_that_is_killed_for_memory_says_so_and_names_its_last_snapshot() {
     with_home(|home| async {
-        let engine = Engine::open(EngineConfig { ready_sandboxes: 0, ..home.config() }).await.unwrap();
+        let engine =
+            Engine::open(EngineConfig { ready_sandboxes: 0, blank_sandboxes: 0, ..home.config() }).await.unwrap();
         if !Cgroups::find(&home.home(), 0).missing().is_empty() {
             return println!("skipped: no control groups");
         }
@@ -203,7 +204,7 @@ fn a_sandbox_that_is_killed_for_memory_says_so_and_names_its_last_snapshot() {
 #[test]
 fn a_full_engine_refuses_before_anything_is_made() {
     with_home(|home| async {
-        let config = EngineConfig { most_sandboxes: 2, ready_sandboxes: 0, ..home.config() };
+        let config = EngineConfig { most_sandboxes: 2, ready_sandboxes: 0, blank_sandboxes: 0, ..home.config() };
         let engine = Engine::open(config).await.unwrap();
         let made = create(&engine).await;
         let error = engine.fork_sandbox(&made.id, ForkSandbox::default(), 2).await.unwrap_err();
@@ -232,7 +233,7 @@ fn an_engine_without_memory_left_refuses() {
         if !Cgroups::find(&home.home(), 0).missing().is_empty() {
             return println!("skipped: no control groups");
         }
-        let config = EngineConfig { most_memory_mb: 400, ready_sandboxes: 0, ..home.config() };
+        let config = EngineConfig { most_memory_mb: 400, ready_sandboxes: 0, blank_sandboxes: 0, ..home.config() };
         let engine = Engine::open(config).await.unwrap();
         let mut made = 0;
         let error = loop {
@@ -252,7 +253,8 @@ fn an_engine_without_memory_left_refuses() {
 #[test]
 fn limits_that_cannot_be_are_refused_at_the_edge() {
     with_home(|home| async {
-        let engine = Engine::open(EngineConfig { ready_sandboxes: 0, ..home.config() }).await.unwrap();
+        let engine =
+            Engine::open(EngineConfig { ready_sandboxes: 0, blank_sandboxes: 0, ..home.config() }).await.unwrap();
         for (limits, expected) in [
             (json!({"processes": 1}), "limits.processes must be between 16 and 4096: `1`"),
             (json!({"cpu": 0}), "limits.cpu must be between 0.1 and "),

@@ -83,7 +83,8 @@ fn an_aborted_creation_leaves_nothing() {
 #[test]
 fn creations_that_were_aborted_before_their_turn_cost_nothing() {
     with_home(|home| async {
-        let engine = Engine::open(EngineConfig { ready_sandboxes: 0, ..home.config() }).await.unwrap();
+        let engine =
+            Engine::open(EngineConfig { ready_sandboxes: 0, blank_sandboxes: 0, ..home.config() }).await.unwrap();
         let creations: Vec<_> = (0..30)
             .map(|_| {
                 let engine = engine.clone();
