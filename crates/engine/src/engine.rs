@@ -49,6 +49,8 @@ pub struct EngineConfig {
     pub ready_sandboxes: usize,
     /// Most blank sandboxes kept for snapshots, forks and bursts, each some 11 MB of memory. Default 8.
     pub blank_sandboxes: usize,
+    /// Age at which images of snapshots and hibernated sandboxes are packed, in seconds. Default 120.
+    pub pack_after_seconds: u64,
     /// What a sandbox may use if its maker does not say.
     pub limits: Limits,
     /// Most sandboxes that run, are paused or are being made. Default 128.
@@ -69,6 +71,7 @@ impl EngineConfig {
             heartbeat_ms: 10_000,
             ready_sandboxes: 4,
             blank_sandboxes: 8,
+            pack_after_seconds: 120,
             limits: Limits::default(),
             most_sandboxes: 128,
             most_memory_mb: host::memory_mb() / 5 * 4,
@@ -147,6 +150,7 @@ impl Engine {
         });
         inner.adopt_all().await?;
         inner.start_reaper();
+        inner.start_packer();
         inner.warm_up();
         Ok(Self { inner })
     }

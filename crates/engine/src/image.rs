@@ -2,7 +2,7 @@
 //!
 //! gVisor itself checks nothing: a flipped byte becomes wrong memory without a word.
 
-mod packed;
+pub(crate) mod packed;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,9 @@ pub struct ImageRecord {
     pub hashes: BTreeMap<String, String>,
     /// Size of all files, in bytes.
     pub size_bytes: u64,
+    /// Size of the packed pages, in bytes, once they are packed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed_bytes: Option<u64>,
 }
 
 impl ImageRecord {
@@ -39,14 +42,25 @@ impl ImageRecord {
             hashes.insert(name.to_owned(), hash_file(&path)?);
         }
         fs::File::open(folder)?.sync_all()?;
-        Ok(Self { runsc_version: runsc_version.to_owned(), cpu_features: template::cpu_features(), hashes, size_bytes })
+        Ok(Self {
+            runsc_version: runsc_version.to_owned(),
+            cpu_features: template::cpu_features(),
+            hashes,
+            size_bytes,
+            packed_bytes: None,
+        })
     }
 
-    /// Checks that the image in `folder` is what it was and can be restored here. `what` names it in the error.
+    /// What the image takes on the disk, in bytes. Of a packed one that is the packed pages; the rest is small.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.packed_bytes.unwrap_or(self.size_bytes)
+    }
+
+    /// Checks that an image of this kind can be restored here. `what` names it in the error.
     ///
     /// # Errors
     /// [`EngineError::Conflict`] says what differs.
-    pub(crate) fn verify(&self, folder: &Path, runsc_version: &str, what: &str) -> Result<(), EngineError> {
+    pub(crate) fn check_fits(&self, runsc_version: &str, what: &str) -> Result<(), EngineError> {
         let missing = template::missing(&self.cpu_features, &template::cpu_features());
         if self.runsc_version != runsc_version {
             let text =
@@ -57,6 +71,14 @@ impl ImageRecord {
             let text = format!("{what} does not fit: the processor lacks {}", missing.join(", "));
             return Err(EngineError::Conflict(text));
         }
+        Ok(())
+    }
+
+    /// Checks that the image in `folder` is what it was. `what` names it in the error.
+    ///
+    /// # Errors
+    /// [`EngineError::Conflict`] says what differs.
+    pub(crate) fn verify(&self, folder: &Path, what: &str) -> Result<(), EngineError> {
         for name in CHECKPOINT_FILES {
             let found = hash_file(&folder.join(name)).ok();
             if found.is_none() || found.as_ref() != self.hashes.get(name) {
@@ -84,6 +106,24 @@ impl NewImage {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Makes a folder with the files of the image in `source`, which share their blocks; packed pages are unpacked against `template`, the pages of
+    /// its template. What happens to `source` from then on does not matter.
+    pub(crate) fn open(source: &Path, template: &Path, folder: PathBuf) -> io::Result<Self> {
+        let image = Self::make(folder)?;
+        for name in CHECKPOINT_FILES {
+            match fs::hard_link(source.join(name), image.folder.join(name)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // Whatever else is missing shows when the image is verified.
+                    if packed::is_packed(source) {
+                        packed::unpack(source, template, &image.folder)?;
+                    }
+                }
+                linked => linked?,
+            }
+        }
+        Ok(image)
     }
 
     /// Puts the image, whose files are on the disk, at `path` for good.
@@ -128,17 +168,39 @@ mod tests {
     fn damage_is_found_and_named() {
         let folder = tempfile::tempdir().unwrap();
         let record = image(folder.path());
-        record.verify(folder.path(), "1", "snapshot `x`").unwrap();
-        let error = |record: &ImageRecord, version| {
-            record.verify(folder.path(), version, "snapshot `x`").unwrap_err().to_string()
-        };
-        assert!(error(&record, "2").contains("made with runsc 1, here is 2"));
+        let unfit = |record: &ImageRecord, version| record.check_fits(version, "snapshot `x`").unwrap_err().to_string();
+        record.check_fits("1", "snapshot `x`").unwrap();
+        assert!(unfit(&record, "2").contains("made with runsc 1, here is 2"));
         let foreign = ImageRecord { cpu_features: vec!["avx99".to_owned()], ..record.clone() };
-        assert!(error(&foreign, "1").contains("lacks avx99"));
+        assert!(unfit(&foreign, "1").contains("lacks avx99"));
+
+        record.verify(folder.path(), "snapshot `x`").unwrap();
+        let damage = || record.verify(folder.path(), "snapshot `x`").unwrap_err().to_string();
         fs::write(folder.path().join("pages.img"), "pages.imG").unwrap();
-        assert_eq!(error(&record, "1"), "snapshot `x` is damaged: pages.img is not what it was; delete it");
+        assert_eq!(damage(), "snapshot `x` is damaged: pages.img is not what it was; delete it");
         fs::remove_file(folder.path().join("checkpoint.img")).unwrap();
-        assert_eq!(error(&record, "1"), "snapshot `x` is damaged: checkpoint.img is missing; delete it");
+        assert_eq!(damage(), "snapshot `x` is damaged: checkpoint.img is missing; delete it");
+    }
+
+    #[test]
+    fn an_opened_image_outlives_the_original_packed_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, template) = (folder.path().join("source"), folder.path().join("template.img"));
+        fs::create_dir(&source).unwrap();
+        fs::write(&template, "pages of a template").unwrap();
+        let record = image(&source);
+        let raw = NewImage::open(&source, &template, folder.path().join("raw.new")).unwrap();
+        packed::pack(&source, &template).unwrap();
+        packed::remove_unpacked(&source).unwrap();
+        let unpacked = NewImage::open(&source, &template, folder.path().join("unpacked.new")).unwrap();
+        remove_image(&source).unwrap();
+        for opened in [raw, unpacked] {
+            record.verify(opened.folder(), "snapshot `x`").unwrap();
+        }
+        let gone = NewImage::open(&source, &template, folder.path().join("gone.new")).unwrap();
+        assert!(record.verify(gone.folder(), "it").unwrap_err().to_string().contains("is missing"));
+        drop(gone);
+        assert!(!folder.path().join("gone.new").exists());
     }
 
     #[test]

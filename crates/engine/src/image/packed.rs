@@ -9,7 +9,7 @@ use memmap2::Mmap;
 use zstd::stream::{read::Decoder, write::Encoder};
 
 /// The file that holds the memory of a sandbox, by far the largest.
-const PAGES: &str = "pages.img";
+pub(crate) const PAGES: &str = "pages.img";
 
 /// The same, packed.
 const PACKED: &str = "pages.img.zst";

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use super::Sandbox;
 use crate::engine::Inner;
 use crate::error::EngineError;
-use crate::image::{ImageRecord, NewImage};
-use crate::template::free_bytes;
+use crate::image::{ImageRecord, NewImage, packed};
+use crate::template::{Template, free_bytes};
 
 /// How long an agent may take to stop its traffic between two records.
 const FREEZE_DEADLINE: Duration = Duration::from_secs(10);
@@ -55,16 +57,26 @@ impl Inner {
         kept.map_err(|error| EngineError::Internal(format!("cannot keep an image: {error}")))
     }
 
-    /// Checks that the image at `path` can be restored. `what` names it in the error.
-    pub(super) async fn verify_image(
+    /// The image at `path`, checked that it can be restored, in a folder of its own: whatever becomes of the original meanwhile. `what` names it
+    /// in the error.
+    pub(super) async fn open_image(
         &self,
         record: ImageRecord,
         path: PathBuf,
+        template: &Template,
         what: String,
-    ) -> Result<(), EngineError> {
+    ) -> Result<NewImage, EngineError> {
         let version = self.config.runsc.version.as_str().to_owned();
-        let verified = tokio::task::spawn_blocking(move || record.verify(&path, &version, &what)).await;
-        verified.map_err(|error| EngineError::Internal(format!("checking an image stopped: {error}")))?
+        let pages = template.checkpoint().join(packed::PAGES);
+        let folder = self.snapshot_folder(&format!("{}.new", Uuid::new_v4()));
+        let opened = tokio::task::spawn_blocking(move || {
+            record.check_fits(&version, &what)?;
+            let image = NewImage::open(&path, &pages, folder)
+                .map_err(|error| EngineError::Conflict(format!("{what} is damaged: {error}; delete it")))?;
+            record.verify(image.folder(), &what)?;
+            Ok(image)
+        });
+        opened.await.map_err(|error| EngineError::Internal(format!("checking an image stopped: {error}")))?
     }
 }
 

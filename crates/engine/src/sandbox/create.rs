@@ -73,8 +73,8 @@ impl Inner {
         let (ready, boot_mode) = match ready {
             Some(ready) => (ready, "warm"),
             None => {
-                let image = match &plan.snapshot {
-                    Some(snapshot) => Some(self.snapshot_folder(snapshot)),
+                let image = match &plan.image {
+                    Some(image) => Some(image.folder().to_owned()),
                     None => Self::beginning(&plan.template, &plan.limits),
                 };
                 let (template, row) = (&plan.template, |id: &str| plan.row(id));

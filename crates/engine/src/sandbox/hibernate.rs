@@ -102,12 +102,12 @@ impl Inner {
         let record = record.ok_or_else(|| EngineError::Conflict(format!("sandbox has no image on disk: {id}")))?;
         let template = self.find_template(&row.template_id).await?;
         let _permit = self.turn_to_start().await?;
-        let verified = self.verify_image(record, folder.clone(), format!("hibernated sandbox `{id}`"));
+        let opened = self.open_image(record, folder, &template, format!("hibernated sandbox `{id}`"));
         // Both take their time and do not need each other.
-        let (verified, blank) = tokio::join!(verified, self.make_blank(&id, &template, &row.limits));
-        let restored = match verified.and(blank) {
-            Ok(blank) => self.fill(blank, &template, Some(&folder), row.epoch).await,
-            Err(error) => Err(error),
+        let (opened, blank) = tokio::join!(opened, self.make_blank(&id, &template, &row.limits));
+        let restored = match (opened, blank) {
+            (Ok(image), Ok(blank)) => self.fill(blank, &template, Some(image.folder()), row.epoch).await,
+            (Err(error), _) | (_, Err(error)) => Err(error),
         };
         let begun = match restored {
             Ok(ready) => {

@@ -12,6 +12,7 @@ mod fork;
 mod hibernate;
 mod identity;
 mod oom;
+mod pack;
 mod pause;
 mod plan;
 mod pool;

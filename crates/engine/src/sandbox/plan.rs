@@ -8,6 +8,7 @@ use pandastack_protocol::sandbox::{CreateSandbox, DEFAULT_TEMPLATE};
 
 use crate::engine::Inner;
 use crate::error::EngineError;
+use crate::image::NewImage;
 use crate::limits::Limits;
 use crate::store::{LOCAL_WORKSPACE, RowStatus, SandboxRow};
 use crate::template::Template;
@@ -22,11 +23,12 @@ const MAX_VALUE: usize = 4096;
 const MAX_TTL_SECONDS: i64 = 10 * 365 * 86_400;
 
 /// A sandbox that can be made.
-#[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) template: Arc<Template>,
     /// Id of the snapshot that it is made from.
     pub(super) snapshot: Option<String>,
+    /// The image of that snapshot.
+    pub(super) image: Option<NewImage>,
     pub(super) limits: Limits,
     ttl_seconds: i64,
     persistent: bool,
@@ -47,12 +49,14 @@ impl Plan {
         let snapshot = request.from_snapshot.filter(|snapshot| !snapshot.is_empty());
         let asked = request.limits.unwrap_or_default();
         let mut limits = engine.config.limits.with(&asked)?;
+        let mut image = None;
         let template = match &snapshot {
             // The official clients always name a template: that of the snapshot counts.
             Some(id) => {
-                let (template, disk_gb) = engine.find_restorable(id).await?;
-                limits.disk_gb = check_disk(asked.disk_gb, disk_gb)?;
-                template
+                let found = engine.find_restorable(id).await?;
+                limits.disk_gb = check_disk(asked.disk_gb, found.disk_gb)?;
+                image = Some(found.image);
+                found.template
             }
             None => {
                 let name = request.template.filter(|name| !name.is_empty());
@@ -62,6 +66,7 @@ impl Plan {
         Ok(Self {
             template,
             snapshot,
+            image,
             limits,
             ttl_seconds,
             persistent: request.persistent.unwrap_or(false),

@@ -150,6 +150,7 @@ impl Inner {
         let limits = &self.config.limits;
         let row = |id: &str| row(id, template, limits);
         while self.ready_pool.len() < self.demand.ready(self.config.ready_sandboxes) && self.has_room_for_spares() {
+            let _permit = self.turn_to_start().await?;
             let image = Self::beginning(template, limits);
             let blank = self.new_blank(template, limits, row).await?;
             let sandbox = self.fill_or_forget(blank, template, image.as_deref()).await?;
@@ -157,6 +158,7 @@ impl Inner {
             self.ready_pool.changed.notify_waiters();
         }
         while self.blank_pool.len() < self.demand.blank(self.config.blank_sandboxes) && self.has_room_for_spares() {
+            let _permit = self.turn_to_start().await?;
             self.blank_pool.add(self.new_blank(template, limits, row).await?);
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Sandbox;
 use super::find::{Found, useless};
 use super::plan::check_update;
 use crate::engine::Inner;
@@ -40,6 +41,7 @@ impl Inner {
         });
     }
 
+    /// Deletes what nobody has used for long enough; what is to persist is stored on disk instead.
     async fn reap_idle(self: &Arc<Self>) {
         let all: Vec<_> = self.sandboxes().values().cloned().collect();
         let expired = all.into_iter().filter_map(|sandbox| {
@@ -47,13 +49,25 @@ impl Inner {
                 let row = sandbox.row();
                 (row.persistent, row.ttl_seconds)
             };
-            let is_expired = !persistent && sandbox.activity().idle().as_secs() as i64 >= ttl;
-            is_expired.then_some((sandbox, ttl))
+            let is_expired = sandbox.activity().idle().as_secs() as i64 >= ttl;
+            is_expired.then_some((sandbox, ttl, persistent))
         });
-        let ends = expired.map(|(sandbox, ttl)| async move {
-            self.end_sandbox(&sandbox, RowStatus::Deleted, &format!("deleted after {ttl} s without use")).await;
+        let ends = expired.map(|(sandbox, ttl, persistent)| async move {
+            if !persistent {
+                self.end_sandbox(&sandbox, RowStatus::Deleted, &format!("deleted after {ttl} s without use")).await;
+            } else if ttl > 0 && !sandbox.is_hibernating() {
+                self.hibernate_idle(&sandbox).await;
+            }
         });
         futures::future::join_all(ends).await;
+    }
+
+    async fn hibernate_idle(self: &Arc<Self>, sandbox: &Sandbox) {
+        let id = sandbox.row().id.clone();
+        if let Err(error) = self.hibernate_sandbox(&id).await {
+            tracing::warn!(sandbox_id = id, %error, "could not hibernate an idle sandbox; it is tried again when as much time has passed");
+            sandbox.activity().touch();
+        }
     }
 
     /// How long a sandbox lives; the idle time is the one before this call, which counts as use.

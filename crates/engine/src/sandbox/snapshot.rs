@@ -11,9 +11,17 @@ use super::Sandbox;
 use crate::clock;
 use crate::engine::Inner;
 use crate::error::EngineError;
-use crate::image::remove_image;
+use crate::image::{NewImage, remove_image};
 use crate::store::SnapshotRow;
 use crate::template::Template;
+
+/// A snapshot that can be restored.
+pub(super) struct Restorable {
+    pub(super) template: Arc<Template>,
+    /// Size of its writable layer, in GiB.
+    pub(super) disk_gb: u32,
+    pub(super) image: NewImage,
+}
 
 impl Inner {
     pub(super) fn snapshot_folder(&self, id: &str) -> PathBuf {
@@ -59,14 +67,14 @@ impl Inner {
         .await
     }
 
-    /// The template of a snapshot, checked that both can be restored here, and the size of its disk in GiB.
-    pub(super) async fn find_restorable(self: &Arc<Self>, id: &str) -> Result<(Arc<Template>, u32), EngineError> {
+    /// What a snapshot is restored from, checked that it can be.
+    pub(super) async fn find_restorable(self: &Arc<Self>, id: &str) -> Result<Restorable, EngineError> {
         let row = self.snapshot(id).await?;
         let template = self.find_template(&row.template_id).await?;
-        if let Some(image) = row.image {
-            self.verify_image(image, self.snapshot_folder(id), format!("snapshot `{id}`")).await?;
-        }
-        Ok((template, row.disk_gb))
+        let record = row.image.ok_or_else(|| EngineError::NotFound(format!("snapshot not found: {id}")))?;
+        let what = format!("snapshot `{id}`");
+        let image = self.open_image(record, self.snapshot_folder(id), &template, what).await?;
+        Ok(Restorable { template, disk_gb: row.disk_gb, image })
     }
 
     /// All snapshots, newest first; only those of one sandbox if `sandbox_id` is given.

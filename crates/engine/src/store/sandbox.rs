@@ -262,6 +262,16 @@ impl Store {
         .await
     }
 
+    /// Changes what is remembered of the image of a hibernated sandbox, if it still is.
+    pub async fn set_sandbox_image(&self, id: &str, image: &ImageRecord) -> Result<(), EngineError> {
+        let (id, image) = (id.to_owned(), image_text(image)?);
+        self.call(move |connection| {
+            let sql = "UPDATE sandboxes SET image = ?2 WHERE id = ?1 AND image IS NOT NULL";
+            connection.execute(sql, params![id, image]).map(drop)
+        })
+        .await
+    }
+
     /// Remembers for an hour why a sandbox has ended.
     pub async fn end_sandbox(&self, id: &str, status: RowStatus, reason: &str) -> Result<(), EngineError> {
         let (id, reason) = (id.to_owned(), reason.to_owned());

@@ -37,7 +37,7 @@ impl SnapshotRow {
             sandbox_id: Some(self.sandbox_id.clone()),
             workspace: Some(self.workspace.clone()),
             template: Some(self.template.clone()),
-            size_bytes: self.image.as_ref().map(|image| image.size_bytes),
+            size_bytes: self.image.as_ref().map(ImageRecord::stored_bytes),
             created_at: Some(self.created_at.clone()),
             ..SnapshotInfo::default()
         }
@@ -80,6 +80,15 @@ impl Store {
                     ],
                 )
                 .map(drop)
+        })
+        .await
+    }
+
+    /// Changes what is remembered of the image of a snapshot, if it is still there.
+    pub async fn set_snapshot_image(&self, id: &str, image: &ImageRecord) -> Result<(), EngineError> {
+        let (id, image) = (id.to_owned(), image_text(image)?);
+        self.call(move |connection| {
+            connection.execute("UPDATE snapshots SET image = ?2 WHERE id = ?1", params![id, image]).map(drop)
         })
         .await
     }

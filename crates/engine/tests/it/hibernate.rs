@@ -170,3 +170,30 @@ fn a_damaged_image_is_told_and_a_hibernated_sandbox_can_be_deleted() {
         assert_eq!(home.leftovers(), Vec::<String>::new());
     });
 }
+
+#[test]
+fn a_persistent_sandbox_that_nobody_uses_hibernates_and_wakes_when_it_is_used() {
+    with_home(|home| async {
+        let config = EngineConfig { pack_after_seconds: 0, ..home.config() };
+        let engine = Engine::open(config).await.unwrap();
+        let made = create(&engine).await;
+        let context = python(&engine, &made.id).await;
+        cell(&engine.guest(&made.id).await.unwrap(), &context, "x = 41").await;
+        let lifecycle = UpdateLifecycle { ttl_seconds: Some(1), persistent: Some(true) };
+        engine.update_lifecycle(&made.id, lifecycle).await.unwrap();
+        let packed = home.home().hibernated().join(&made.id).join("pages.img.zst");
+        for _ in 0..300 {
+            if packed.exists() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(packed.exists(), "it does not hibernate, or is not packed");
+        assert_eq!(status(&engine, &made.id).await, SandboxStatus::Hibernated);
+        let (_, output) = cell(&engine.guest(&made.id).await.unwrap(), &context, "print(x + 1)").await;
+        assert_eq!(output.stdout, "42\n");
+        engine.delete_sandbox(&made.id).await.unwrap();
+        engine.shutdown(true).await.unwrap();
+        assert_eq!(home.leftovers(), Vec::<String>::new());
+    });
+}

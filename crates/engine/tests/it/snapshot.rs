@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use pandastack_engine::engine::Engine;
+use pandastack_engine::engine::{Engine, EngineConfig};
 use pandastack_guest_protocol::context::CreateContext;
 use pandastack_guest_protocol::exec::ExecRequest;
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
@@ -171,5 +171,39 @@ fn a_sandbox_that_dies_meanwhile_leaves_no_snapshot() {
         }
         engine.shutdown(true).await.unwrap();
         assert_eq!(home.leftovers(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn one_that_is_no_longer_fresh_is_packed_and_restores_the_same() {
+    with_home(|home| async {
+        let config = EngineConfig { pack_after_seconds: 0, ..home.config() };
+        let engine = Engine::open(config).await.unwrap();
+        let parent = create(&engine).await;
+        let context = python(&engine, &parent.id).await;
+        cell(&engine.guest(&parent.id).await.unwrap(), &context, "import numpy as np; x = np.arange(5)").await;
+        let snapshot = engine.create_snapshot(&parent.id).await.unwrap();
+        let folder = home.home().snapshots().join(&snapshot.id);
+        for _ in 0..300 {
+            if !folder.join("pages.img").exists() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let size = |infos: Vec<pandastack_protocol::snapshot::SnapshotInfo>| infos[0].size_bytes.unwrap();
+        let packed = size(engine.snapshots(None).await.unwrap());
+        assert!(packed < snapshot.size_bytes.unwrap() / 4, "{packed} of {:?}", snapshot.size_bytes);
+        assert_eq!(packed, fs::metadata(folder.join("pages.img.zst")).unwrap().len());
+
+        let made = create_from(&engine, &snapshot.id).await;
+        let (_, output) = cell(&engine.guest(&made.id).await.unwrap(), &context, "print(int(x.sum()))").await;
+        assert_eq!(output.stdout, "10\n");
+        let mut bytes = fs::read(folder.join("pages.img.zst")).unwrap();
+        bytes.truncate(packed as usize / 2);
+        fs::write(folder.join("pages.img.zst"), bytes).unwrap();
+        let error = engine.create_sandbox(from(&snapshot.id)).await.unwrap_err();
+        assert!(error.to_string().starts_with(&format!("snapshot `{}` is damaged: ", snapshot.id)), "{error}");
+        assert_eq!(fs::read_dir(home.home().snapshots()).unwrap().count(), 1, "nothing half unpacked is left");
+        engine.shutdown(true).await.unwrap();
     });
 }
