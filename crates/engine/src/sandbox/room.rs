@@ -45,11 +45,7 @@ impl Inner {
         Ok(Room { engine: Arc::clone(self), count })
     }
 
-<<<<<<< HEAD
     /// Refuses what does not fit into the memory of the host or of the engine.
-=======
-    /// Refuses what would take more memory than the host or the engine has.
->>>>>>> 8f99944 (Blank sandboxes are kept ready and made beside a copy; pools follow demand)
     pub(super) fn check_memory(&self, count: usize) -> Result<(), EngineError> {
         host::check_room()?;
         let needed = count as u64 * MEMORY_OF_IDLE_SANDBOX;
