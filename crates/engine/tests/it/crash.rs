@@ -94,11 +94,8 @@ fn victim() {
         let engine = Engine::open(EngineConfig::new(home.clone(), runsc::find(&home).await.unwrap())).await.unwrap();
         let id = engine.list_sandboxes().await.unwrap()[0].id.clone();
         let guest = engine.guest(&id).await.unwrap();
-        tokio::join!(flood(&guest), upload(&guest), count(&guest), async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            println!("all is under way");
-            std::io::stdout().flush().unwrap();
-        });
+        let context = guest.list_contexts().await.unwrap()[0].id.clone();
+        tokio::join!(flood(&guest), upload(&guest), count(&guest, &context));
     });
 }
 
@@ -113,11 +110,14 @@ async fn upload(guest: &GuestClient) {
     let _ = guest.write_file("/dev/shm/upload", pieces).await;
 }
 
-async fn count(guest: &GuestClient) {
-    let context = guest.list_contexts().await.unwrap()[0].id.clone();
-    let request = RunRequest { code: "while True: count += 1".to_owned(), ..RunRequest::default() };
-    let mut stream = guest.run(&context, &request).await.unwrap();
-    while stream.next().await.is_some() {}
+/// Tells that all is under way once the cell says so.
+async fn count(guest: &GuestClient, context: &str) {
+    let code = "count = 1; print('counting')\nwhile True: count += 1".to_owned();
+    let mut stream = guest.run(context, &RunRequest { code, ..RunRequest::default() }).await.unwrap();
+    while let Some(Ok(_)) = stream.next().await {
+        println!("all is under way");
+        std::io::stdout().flush().unwrap();
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod crash_state;
 mod exec;
 mod fork;
 mod hibernate;
+#[allow(dead_code, reason = "tests of hostile programs use the rest")]
 mod home;
 mod limits;
 mod sandbox;
