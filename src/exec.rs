@@ -11,6 +11,47 @@ use crate::client::{NativeClient, json};
 use crate::outcome::{Json, Outcome, from_js};
 use crate::stream::{Pull, merged};
 
+/// An [`ExecEvent`], made without a detour through JSON.
+#[napi(object, object_from_js = false)]
+pub struct NativeExecEvent {
+    /// `stdout`, `stderr` or `exit`.
+    #[napi(js_name = "type")]
+    pub kind: String,
+    /// A piece of output as text.
+    pub text: Option<String>,
+    /// The same piece as base64, only where the text is lossy.
+    pub base64: Option<String>,
+    /// 128 + N after signal N.
+    #[napi(js_name = "exit_code")]
+    pub exit_code: Option<i32>,
+    /// Wall-clock time in milliseconds.
+    #[napi(js_name = "duration_ms")]
+    pub duration_ms: Option<f64>,
+}
+
+impl From<ExecEvent> for NativeExecEvent {
+    fn from(event: ExecEvent) -> Self {
+        let output = |kind: &str, text, base64| Self {
+            kind: kind.to_owned(),
+            text: Some(text),
+            base64,
+            exit_code: None,
+            duration_ms: None,
+        };
+        match event {
+            ExecEvent::Stdout { text, base64 } => output("stdout", text, base64),
+            ExecEvent::Stderr { text, base64 } => output("stderr", text, base64),
+            ExecEvent::Exit { exit_code, duration_ms } => Self {
+                kind: "exit".to_owned(),
+                text: None,
+                base64: None,
+                exit_code: Some(exit_code),
+                duration_ms: duration_ms.map(|duration| duration as f64),
+            },
+        }
+    }
+}
+
 /// Output of a running command.
 #[napi]
 pub struct NativeExecStream(Pull<ExecEvent>);
@@ -19,9 +60,15 @@ pub struct NativeExecStream(Pull<ExecEvent>);
 impl NativeExecStream {
     /// The next events; an empty array means that the stream has ended.
     #[napi(ts_return_type = "Promise<ExecEvent[]>")]
-    pub fn next_batch<'env>(&self, env: &'env Env, limit: u32) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
+    pub fn next_batch<'env>(
+        &self,
+        env: &'env Env,
+        limit: u32,
+    ) -> napi::Result<PromiseRaw<'env, Outcome<Vec<NativeExecEvent>>>> {
         let pull = self.0.clone();
-        run(env, None, async move { json(merged(pull.next(limit).await?, join)) })
+        run(env, None, async move {
+            Ok(merged(pull.next(limit).await?, join).into_iter().map(NativeExecEvent::from).collect())
+        })
     }
 
     /// Closes the connection, which ends the command.

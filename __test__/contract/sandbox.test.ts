@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Client, InvalidOptionError, NotFoundError, Sandbox } from "@pandastack/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { json, ScriptedServer } from "../support/scripted-server.js";
+import { json, ScriptedServer, silence } from "../support/scripted-server.js";
 
 let server: ScriptedServer;
 beforeEach(async () => {
@@ -115,6 +118,27 @@ describe("create", () => {
     await expect(creation).rejects.toMatchObject({ name: "AbortError" });
     answer();
     await server.until(() => server.seen(DELETE).length === 1);
+  });
+
+  test("that is aborted on the local engine closes its connection, which undoes it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pandastack-test-"));
+    const engine = await ScriptedServer.start(join(folder, "engine.sock"));
+    try {
+      engine.on(CREATE, silence);
+      const controller = new AbortController();
+      const client = engine.client();
+      const creations = Array.from({ length: 20 }, () =>
+        client.sandboxes.create({ signal: controller.signal }).catch((error: unknown) => error),
+      );
+      await engine.until(() => engine.seen(CREATE).length === 20);
+      controller.abort();
+      for (const error of await Promise.all(creations)) expect(error).toMatchObject({ name: "AbortError" });
+      await engine.until(() => engine.sockets.size === 0);
+      expect(engine.seen(DELETE)).toHaveLength(0);
+    } finally {
+      await engine.stop();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test.each([

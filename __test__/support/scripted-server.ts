@@ -65,7 +65,8 @@ export class ScriptedServer {
 
   private constructor(private readonly server: Server) {}
 
-  static async start(): Promise<ScriptedServer> {
+  /** Listens on a port, or on a unix socket as the local engine does. */
+  static async start(socketPath?: string): Promise<ScriptedServer> {
     const server = createServer((request, response) => {
       const pieces: Buffer[] = [];
       request.on("data", (piece) => pieces.push(piece));
@@ -80,8 +81,9 @@ export class ScriptedServer {
       scripted.sockets.add(socket);
       socket.on("close", () => scripted.sockets.delete(socket));
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    scripted.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const where = socketPath === undefined ? { port: 0, host: "127.0.0.1" } : { path: socketPath };
+    await new Promise<void>((resolve) => server.listen(where, resolve));
+    scripted.url = socketPath === undefined ? `http://127.0.0.1:${(server.address() as AddressInfo).port}` : `unix:${socketPath}`;
     return scripted;
   }
 

@@ -148,6 +148,11 @@ impl Config {
 }
 
 impl Endpoint {
+    /// True for the local engine, which ends what it does for a client that closes its connection.
+    pub fn is_local(&self) -> bool {
+        matches!(self, Self::Unix(_) | Self::Local)
+    }
+
     /// Reads `local`, `http://…`, `https://…` or `unix:/path`.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
 use pandastack_protocol::error::ErrorCode;
 use reqwest::Response;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -14,6 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::http::{Client, client_closed};
+
+/// Most bytes that are taken at once, if they have arrived: a large batch costs less than many small ones.
+const AT_ONCE: usize = 64 << 10;
 
 /// Most events that wait for the consumer.
 const WAITING: usize = 256;
@@ -126,6 +130,7 @@ pub(crate) fn pump<D: Decoder>(
     let (sender, receiver) = mpsc::channel(WAITING);
     let pump = Pump {
         response,
+        ahead: None,
         decoder,
         sender,
         room: Arc::new(Semaphore::new(WAITING_BYTES)),
@@ -139,6 +144,8 @@ pub(crate) fn pump<D: Decoder>(
 
 struct Pump<D: Decoder> {
     response: Response,
+    /// What was read before it was asked for.
+    ahead: Option<reqwest::Result<Option<Bytes>>>,
     decoder: D,
     sender: mpsc::Sender<Waiting<D::Event>>,
     room: Arc<Semaphore>,
@@ -167,6 +174,7 @@ impl<D: Decoder> Pump<D> {
         while let Some(piece) = self.piece().await? {
             self.read += piece.len();
             self.decoder.push(&piece)?;
+            self.push_what_is_there()?;
             while let Some(item) = self.decoder.next() {
                 if let Some(ended) = self.deliver(item?).await {
                     return Ok(ended);
@@ -179,6 +187,22 @@ impl<D: Decoder> Pump<D> {
             return Ok(ended);
         }
         Err(Error::new(ErrorCode::Interrupted, "the stream ended before its last event"))
+    }
+
+    fn push_what_is_there(&mut self) -> Result<()> {
+        while self.read < AT_ONCE {
+            match self.response.chunk().now_or_never() {
+                Some(Ok(Some(piece))) => {
+                    self.read += piece.len();
+                    self.decoder.push(&piece)?;
+                }
+                ahead => {
+                    self.ahead = ahead;
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn deliver(&mut self, item: Item<D::Event>) -> Option<Ended> {
@@ -212,6 +236,9 @@ impl<D: Decoder> Pump<D> {
         let limit = [self.deadline, silent_at].into_iter().flatten().min();
         let closed = self.closed.clone();
         let read = async {
+            if let Some(ahead) = self.ahead.take() {
+                return Ok(ahead);
+            }
             let read = self.response.chunk();
             match limit {
                 None => Ok(read.await),

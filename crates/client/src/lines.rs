@@ -97,15 +97,15 @@ impl Decoder for EventLines {
 }
 
 /// None for events that are no lines. Only the event's name says that a log ends or failed: a line may hold any text.
-fn line_of(item: SseItem) -> Option<Result<Item<String>>> {
+fn line_of(item: SseItem<'_>) -> Option<Result<Item<String>>> {
     let (name, data) = match item {
         SseItem::Comment => return Some(Ok(Item::Alive)),
         SseItem::Event { name, data } => (name, data),
     };
-    match name.as_str() {
+    match name {
         "done" => Some(Ok(Item::End)),
         "open" | "ping" => None,
-        "error" => Some(Err(failure(&data))),
+        "error" => Some(Err(failure(data))),
         _ => Some(Ok(Item::Event(unwrapped(data)))),
     }
 }
@@ -116,14 +116,14 @@ fn failure(data: &str) -> Error {
 }
 
 /// Some servers send `{"line": "…"}` or `{"chunk": "…"}` instead of the line.
-fn unwrapped(data: String) -> String {
+fn unwrapped(data: &str) -> String {
     if !data.starts_with('{') {
-        return data;
+        return data.to_owned();
     }
-    let Ok(Value::Object(mut fields)) = serde_json::from_str(&data) else { return data };
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(data) else { return data.to_owned() };
     match fields.remove("line").or_else(|| fields.remove("chunk")) {
         Some(Value::String(line)) if fields.is_empty() => line.strip_suffix('\n').map(str::to_owned).unwrap_or(line),
-        _ => data,
+        _ => data.to_owned(),
     }
 }
 

@@ -13,8 +13,10 @@ use crate::http::request::{Limit, Request, Rule};
 const CREATE_LIMIT: std::time::Duration = std::time::Duration::from_secs(120);
 
 impl Client {
-    /// Creates a sandbox. While the server has no room it is asked again for at most `capacity_wait`. If the returned future is
-    /// dropped, a sandbox that was on its way is deleted as soon as it is there.
+    /// Creates a sandbox. While the server has no room it is asked again for at most `capacity_wait`.
+    ///
+    /// If the returned future is dropped, no sandbox stays behind. The local engine undoes a create whose connection is closed, so
+    /// it is closed at once; any other server is heard to the end in the background, and what it made is deleted.
     ///
     /// # Errors
     /// `capacity` or `rate_limit` if there was no room, `bad_request` or `not_found` for an unknown template.
@@ -32,13 +34,20 @@ impl Client {
         request: Request,
         mut hand_over: tokio::sync::oneshot::Sender<Result<SandboxInfo>>,
     ) {
+        let undone_by_closing = self.config().endpoint.is_local();
         let abandoned = request.abandoned.clone();
         let mut creation = std::pin::pin!(self.json::<SandboxInfo>(request));
-        // A create that was sent cannot be taken back, only undone; while it waits for room it is given up.
         let created = loop {
             tokio::select! {
+                // First, so that a sandbox that has arrived is never overlooked.
+                biased;
                 created = &mut creation => break created,
-                () = hand_over.closed(), if !abandoned.is_cancelled() => abandoned.cancel(),
+                () = hand_over.closed(), if !abandoned.is_cancelled() => {
+                    if undone_by_closing {
+                        return;
+                    }
+                    abandoned.cancel();
+                }
             }
         };
         if let Ok(info) = &created {
