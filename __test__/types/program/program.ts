@@ -5,6 +5,7 @@ import Default, {
   type AppDomainRecord,
   type AppInfo,
   AppsAPI,
+  AppsNamespace,
   type AppUpdateOptions,
   AuthError,
   BadRequestError,
@@ -18,6 +19,7 @@ import Default, {
   type DatabaseCloneOptions,
   type DatabaseCreateOptions,
   type DatabaseInfo,
+  DatabasesAPI,
   DatabasesNamespace,
   type DeploymentInfo,
   type EnvVar,
@@ -36,6 +38,7 @@ import Default, {
   type FunctionRunInfo,
   type FunctionRuntime,
   FunctionsAPI,
+  FunctionsNamespace,
   type FunctionUpdateOptions,
   type LifecycleInfo,
   type LogsOptions,
@@ -55,10 +58,12 @@ import Default, {
   type ScheduleCreateOptions,
   type ScheduleInfo,
   SchedulesAPI,
+  SchedulesNamespace,
   type ScheduleUpdateOptions,
   ServerError,
   type SnapshotInfo,
   SnapshotsAPI,
+  SnapshotsNamespace,
   type TemplateBuild,
   TemplateBuildError,
   type TemplateBuildOptions,
@@ -68,6 +73,7 @@ import Default, {
   type TokenInfo,
   type VolumeInfo,
   VolumesAPI,
+  VolumesNamespace,
 } from "@pandastack/sdk";
 
 const config: ClientConfig = { apiUrl: "https://api.example", apiKey: "pds_x", timeoutMs: 1000 };
@@ -320,5 +326,13 @@ export function errors(error: unknown, client: Client): string {
     new ExploreError("x"),
   ];
   const made = [new FunctionsAPI(client), new SchedulesAPI(client), new DatabasesNamespace(client), new AppsAPI(client)];
-  return `${thrown.length} ${made.length} ${new VolumesAPI(client)} ${new SnapshotsAPI(client)}`;
+  const others = [
+    new FunctionsNamespace(client),
+    new SchedulesNamespace(client),
+    new DatabasesAPI(client),
+    new AppsNamespace(client),
+    new VolumesNamespace(client),
+    new SnapshotsNamespace(client),
+  ];
+  return `${thrown.length} ${made.length} ${others.length} ${new VolumesAPI(client)} ${new SnapshotsAPI(client)}`;
 }
