@@ -72,16 +72,21 @@ function requestOf(options: Omit<CheckedOptions, "signal" | "timeoutMs">): Creat
   };
 }
 
+/** Names of limits here and on the wire. */
+const LIMITS = {
+  cpu: "cpu",
+  memoryMb: "memory_mb",
+  processes: "processes",
+  diskGb: "disk_gb",
+  openFiles: "open_files",
+  cellSeconds: "cell_seconds",
+  outputBytes: "output_bytes",
+} as const satisfies Record<string, keyof SandboxLimits>;
+
 function limitsOf(limits: NonNullable<CheckedOptions["limits"]>): SandboxLimits {
-  return {
-    cpu: limits.cpu,
-    memory_mb: limits.memoryMb,
-    processes: limits.processes,
-    disk_gb: limits.diskGb,
-    open_files: limits.openFiles,
-    cell_seconds: limits.cellSeconds,
-    output_bytes: limits.outputBytes,
-  };
+  const names = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
+  const given = names.flatMap((name) => (limits[name] === undefined ? [] : [[LIMITS[name], limits[name]] as const]));
+  return Object.fromEntries(given);
 }
 
 function attachment(volume: NonNullable<CheckedOptions["volumes"]>[number]): VolumeAttachment {
