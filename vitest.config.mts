@@ -17,7 +17,7 @@ export default defineConfig({
         resolve,
         test: { name: "unit", include: ["__test__/unit/**/*.test.ts", "__test__/agents/unit/**/*.test.ts"] },
       },
-      { resolve, test: { name: "contract", include: ["__test__/contract/**/*.test.ts"] } },
+      { resolve, test: { name: "contract", include: ["__test__/contract/**/*.test.ts"], testTimeout: 60_000 } },
       {
         test: {
           name: "package",

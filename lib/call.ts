@@ -4,6 +4,7 @@
  * @internal
  */
 
+import { onAbort } from "./abort.js";
 import type { CallControl } from "./call-options.js";
 import { AbortError, CLASSES, errorOf, PandaStackError } from "./errors.js";
 import { Execution } from "./execution.js";
@@ -37,14 +38,13 @@ export async function call<T>(limits: CallControl, start: (cancel: CancelToken |
   }
   throwIfAborted(signal);
   const cancel = cancelToken(limits);
-  const abort = () => cancel.cancel();
-  signal.addEventListener("abort", abort, { once: true });
+  const stopListening = onAbort(signal, () => cancel.cancel());
   try {
     return await start(cancel);
   } catch (error) {
     throw signal.aborted ? aborted(signal) : translated(error);
   } finally {
-    signal.removeEventListener("abort", abort);
+    stopListening();
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * A code context: a kernel that keeps its variables between cells.
  */
+import { onAbort } from "./abort.js";
 import { aborted, call, throwIfAborted } from "./call.js";
 import type { CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
@@ -35,6 +36,11 @@ export interface RunCodeOptions extends ExecutionCallbacks {
   maxOutputBytes?: number;
   /** Aborts the call, which interrupts the cell. */
   signal?: AbortSignal;
+  /**
+   * Time limit of the whole call in milliseconds, waiting for earlier cells not included; the cell is interrupted then. Default: none but
+   * the server's; `timeoutSeconds` is the better limit, because it is the server that keeps it.
+   */
+  timeoutMs?: number;
 }
 
 /** A kernel that keeps its variables between cells. Cells run one after the other, in the order of the calls. */
@@ -68,11 +74,12 @@ export class CodeContext {
    */
   async runCode(code: string, options?: RunCodeOptions): Promise<Execution> {
     checkedText(code, "code");
-    const { signal, maxOutputBytes, ...rest } = checked(runCodeOptions, options, "runCode");
+    const { signal, timeoutMs, maxOutputBytes, ...rest } = checked(runCodeOptions, options, "runCode");
     const cell = cellOf(code, maxOutputBytes, rest);
     return this.#inOrder(signal, async () => {
       try {
-        const stream = await call({ signal }, (cancel) => this.#client.native.runCode(this.#sandbox, this.id, cell, cancel));
+        const limits = { signal, timeoutMs };
+        const stream = await call(limits, (cancel) => this.#client.native.runCode(this.#sandbox, this.id, cell, cancel));
         return await collectExecution(stream, rest as ExecutionCallbacks, signal, maxOutputBytes);
       } catch (error) {
         throw withExecution(error);
@@ -130,15 +137,14 @@ async function settledOrAborted(earlier: Promise<unknown>, signal: AbortSignal |
     await earlier;
     return;
   }
-  let stop = () => {};
+  let stopListening = () => {};
   const abort = new Promise<never>((_, reject) => {
-    stop = () => reject(aborted(signal));
-    signal.addEventListener("abort", stop, { once: true });
+    stopListening = onAbort(signal, () => reject(aborted(signal)));
   });
   try {
     await Promise.race([earlier, abort]);
   } finally {
-    signal.removeEventListener("abort", stop);
+    stopListening();
   }
 }
 

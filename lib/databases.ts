@@ -117,7 +117,7 @@ export class DatabasesAPI {
   ): Promise<DatabaseInfo> {
     const json = checked(databaseCloneOptions, options, "databases.clone");
     const { wait = true, timeoutMs = 600_000, signal } = checked(waitOptions, waiting, "databases.clone");
-    const request = signal ? { signal } : {};
+    const request = { ...(signal ? { signal } : {}), timeoutMs: Math.min(this.client.timeoutMs, timeoutMs) };
     const created: DatabaseInfo = await ask(this.client, "POST", pathOf("databases", id, "clone"), { ...request, json });
     return created.id && wait ? this.#ready(created.id, timeoutMs, request) : created;
   }
@@ -133,9 +133,10 @@ export class DatabasesAPI {
 
   async #ready(id: string, timeoutMs: number, { signal }: RequestOptions): Promise<DatabaseInfo> {
     const deadline = Date.now() + timeoutMs;
-    const request = signal ? { signal } : {};
     for (let delay = 1000; ; delay = Math.min(delay * 1.5, 5000)) {
-      const database = await this.get(id, request);
+      const left = Math.max(1, deadline - Date.now());
+      const limits = { ...(signal ? { signal } : {}), timeoutMs: Math.min(this.client.timeoutMs, left) };
+      const database = await this.get(id, limits);
       if (database.status === "running" && database.connection_url) return database;
       if (database.status === "failed" || database.status === "error") {
         throw new ServerError(`database ${id} failed to provision: ${database.error ?? database.status}`);

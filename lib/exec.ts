@@ -2,11 +2,12 @@
  * Commands.
  */
 import { call } from "./call.js";
+import type { CallControl } from "./call-options.js";
 import type { Client } from "./client.js";
 import { CommandError, InvalidOptionError, PandaStackError, SandboxTimeout } from "./errors.js";
 import { checked, checkedText, execOptions, execStreamOptions, startOptions } from "./options.js";
 import { OutputBuffer } from "./output.js";
-import { RunningCommand } from "./running-command.js";
+import { RunningCommand, type RunningSettings } from "./running-command.js";
 import { joined, wrapped } from "./shell.js";
 import { eachEvent } from "./stream.js";
 import type { ExecEvent, ExecRequest, WireExecResult } from "./wire/index.js";
@@ -14,32 +15,54 @@ import type { ExecEvent, ExecRequest, WireExecResult } from "./wire/index.js";
 /** A shell command, or a program and its arguments without a shell. */
 export type Command = string | readonly string[];
 
-/** Options of a command. */
-export interface ExecOptions {
-  /** Time limit in seconds; the command and all that it started are killed then. Default: the server's. */
+/** What commands have in common. */
+export interface CommandOptions {
+  /**
+   * Time limit in seconds, at most 28 800; the command and all that it started are killed then. Default: the server's. It is the server
+   * that keeps it, so the call waits up to 10 s longer for the server's word.
+   */
   timeoutSeconds?: number;
-  /** True: reject with a {@link CommandError} if the exit code is not 0. Default false. */
-  check?: boolean;
   /** Environment for this command only, added to the sandbox's. */
   env?: Record<string, string>;
   /** Working directory, an absolute path. */
   cwd?: string;
   /** User in the sandbox; local engine only. */
   user?: string;
+  /** Most bytes of each of stdout and stderr to keep: head and tail; the result has `truncated: true` then. */
+  maxOutputBytes?: number;
   /** Aborts the call, which ends the command. */
   signal?: AbortSignal;
+  /**
+   * Time limit of the call in milliseconds: the connection is closed then, which ends the command on the local engine. Default: the
+   * client's for calls that wait for the whole answer, none for streams.
+   */
+  timeoutMs?: number;
 }
 
-/** What is called while a command runs. Each call is awaited before the next; one that throws ends the command. */
-export interface ExecStreamCallbacks extends Omit<ExecOptions, "check"> {
+/** Options of {@link Sandbox.exec}. */
+export interface ExecOptions extends CommandOptions {
+  /** True: reject with a {@link CommandError} if the exit code is not 0. Default false. */
+  check?: boolean;
+  /** True: return a {@link RunningCommand} at once, as {@link CommandsNamespace.start} does. Default false. */
+  stream?: false;
+}
+
+/** What is called with the output of a command. Each call is awaited before the next; one that throws ends the command. */
+export interface OutputCallbacks {
   /**
-   * A piece of standard output, not cut inside a character, not aligned to lines. Bytes that are not UTF-8 come as U+FFFD: let a command
-   * with binary output write a file, and read its bytes from there.
+   * A piece of standard output, not cut inside a character, not aligned to lines. Bytes that are not UTF-8 come as U+FFFD; the events of a
+   * {@link RunningCommand} have them as they are.
    */
   onStdout?: (text: string) => unknown;
   /** A piece of standard error. */
   onStderr?: (text: string) => unknown;
 }
+
+/** Options of {@link Sandbox.execStream}. `maxOutputBytes` limits what an error keeps of the output. */
+export interface ExecStreamCallbacks extends CommandOptions, OutputCallbacks {}
+
+/** Options of {@link CommandsNamespace.start}. With callbacks the output is read at once, and the events cannot be read besides. */
+export interface StartOptions extends CommandOptions, OutputCallbacks {}
 
 /** How a command ended. */
 export interface ExecResult {
@@ -60,11 +83,21 @@ export interface ExecResult {
 /** Most characters of a command in a message. */
 const MAX_COMMAND_IN_MESSAGE = 120;
 
+/** @internal True if a handle is asked for instead of a result. */
+export function isStreamed(options: object | undefined): options is StartOptions & { stream: true } {
+  return options !== undefined && options !== null && "stream" in options && options.stream === true;
+}
+
 /** @internal Runs a command and waits for its end. */
 export async function exec(client: Client, sandbox: string, command: Command, options?: ExecOptions): Promise<ExecResult> {
-  const { signal, check, ...rest } = checked(execOptions, options, "exec");
+  const { signal, timeoutMs, check, maxOutputBytes, stream: _, ...rest } = checked(execOptions, options, "exec");
   const request = requestOf(client, command, rest);
-  const result = withBothNames(await call({ signal }, (cancel) => client.native.exec(sandbox, request, cancel)));
+  const limits = { signal, timeoutMs };
+  const result =
+    maxOutputBytes === undefined
+      ? withBothNames(await call(limits, (cancel) => client.native.exec(sandbox, request, cancel)))
+      : // Only of a stream one can keep a part without having had the whole.
+        await (await started(client, sandbox, request, { ...limits, maxOutputBytes })).wait();
   if (check && result.exitCode !== 0) throw failure(command, result);
   return result;
 }
@@ -76,10 +109,11 @@ export async function execStream(
   command: Command,
   options?: ExecStreamCallbacks,
 ): Promise<number> {
-  const { signal, onStdout, onStderr, ...rest } = checked(execStreamOptions, options, "execStream") as ExecStreamCallbacks;
+  const { signal, timeoutMs, maxOutputBytes, ...rest } = checked(execStreamOptions, options, "execStream");
+  const { onStdout, onStderr } = rest as OutputCallbacks;
   const request = requestOf(client, command, rest);
-  const stdout = new OutputBuffer();
-  const stderr = new OutputBuffer();
+  const stdout = new OutputBuffer(maxOutputBytes);
+  const stderr = new OutputBuffer(maxOutputBytes);
   let exitCode: number | undefined;
   const take = (event: ExecEvent): unknown => {
     if (event.type === "exit") {
@@ -91,7 +125,7 @@ export async function execStream(
     return callback?.(event.text);
   };
   try {
-    const stream = await call({ signal }, (cancel) => client.native.execStream(sandbox, request, cancel));
+    const stream = await call({ signal, timeoutMs }, (cancel) => client.native.execStream(sandbox, request, cancel));
     await eachEvent(stream, signal, take);
   } catch (error) {
     throw withOutput(error, stdout.toString(), stderr.toString());
@@ -100,18 +134,22 @@ export async function execStream(
   return exitCode;
 }
 
-/** Options of {@link CommandsNamespace.start}. */
-export interface StartOptions extends Omit<ExecOptions, "check"> {
-  /** Most bytes of each of stdout and stderr to keep: head and tail. Default 16 MiB. */
-  maxOutputBytes?: number;
-}
-
 /** @internal Starts a command without waiting for its end. */
 export async function start(client: Client, sandbox: string, command: Command, options?: StartOptions): Promise<RunningCommand> {
-  const { signal, maxOutputBytes, ...rest } = checked(startOptions, options, "commands.start");
-  const request = requestOf(client, command, rest);
-  const stream = await call({ signal }, (cancel) => client.native.execStream(sandbox, request, cancel));
-  return new RunningCommand(stream, signal, maxOutputBytes);
+  const { signal, timeoutMs, maxOutputBytes, stream: _, ...rest } = checked(startOptions, options, "commands.start");
+  const { onStdout, onStderr } = rest as OutputCallbacks;
+  const settings = { signal, timeoutMs, maxOutputBytes, onStdout, onStderr };
+  return started(client, sandbox, requestOf(client, command, rest), settings);
+}
+
+async function started(
+  client: Client,
+  sandbox: string,
+  request: ExecRequest,
+  { signal, timeoutMs, ...settings }: CallControl & RunningSettings,
+): Promise<RunningCommand> {
+  const stream = await call({ signal, timeoutMs }, (cancel) => client.native.execStream(sandbox, request, cancel));
+  return new RunningCommand(stream, { signal, ...settings });
 }
 
 /** @internal Adds the name that 0.9.0 gave to the exit code. */

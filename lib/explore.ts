@@ -2,7 +2,8 @@
  * Best of several: each candidate runs in a copy of the sandbox, the best copy is kept.
  */
 import { randomUUID } from "node:crypto";
-import { ExploreError } from "./errors.js";
+import { throwIfAborted } from "./call.js";
+import { ExploreError, TimeoutError } from "./errors.js";
 import { runBranch } from "./explore-branch.js";
 import { exploreOptions } from "./explore-options.js";
 import { checked } from "./options.js";
@@ -76,6 +77,8 @@ export interface ExploreOptions {
   onOutcome?: (outcome: BranchOutcome) => void;
   /** Aborts the exploration; all copies are deleted. */
   signal?: AbortSignal;
+  /** Time limit of the whole exploration in milliseconds; all copies are deleted then. Default: none. */
+  timeoutMs?: number;
 }
 
 /** What an exploration found. */
@@ -99,28 +102,41 @@ export interface ExploreResult {
 /** Most candidates of one exploration. */
 const MAX_BRANCHES = 16;
 
-type Settings = Required<Omit<ExploreOptions, "scoreFn" | "onOutcome" | "signal">> &
+type Settings = Required<Omit<ExploreOptions, "scoreFn" | "onOutcome" | "signal" | "timeoutMs">> &
   Pick<ExploreOptions, "scoreFn" | "onOutcome" | "signal">;
 
 /** @internal See {@link Sandbox.explore}. `forkTree` makes the copies. */
 export async function explore(
   given: (Candidate | string)[],
   options: ExploreOptions | undefined,
-  forkTree: (count: number, metadata: Record<string, string>) => Promise<{ children: Sandbox[]; treeId: string }>,
+  forkTree: (
+    count: number,
+    metadata: Record<string, string>,
+    signal: AbortSignal | undefined,
+  ) => Promise<{ children: Sandbox[]; treeId: string }>,
 ): Promise<ExploreResult> {
-  const settings = settingsOf(checked(exploreOptions, options, "explore") as unknown as ExploreOptions);
+  const { timeoutMs, signal, ...rest } = checked(exploreOptions, options, "explore") as unknown as ExploreOptions;
+  const timer = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const settings = settingsOf({ ...rest, ...either(signal, timer) });
   const candidates = given.map((candidate) => (typeof candidate === "string" ? { label: candidate, cmd: candidate } : candidate));
   if (candidates.length === 0) throw new ExploreError("explore: no candidates");
   if (candidates.length > MAX_BRANCHES) throw tooMany(candidates.length);
   const labels = { explore: "1", explore_ttl: String(Math.floor(settings.ttlSeconds)) };
-  const { children, treeId } = await forkTree(candidates.length, labels);
-  const exploration = new Exploration(settings, children, treeId);
+  let exploration: Exploration | undefined;
   try {
+    const { children, treeId } = await forkTree(candidates.length, labels, settings.signal);
+    exploration = new Exploration(settings, children, treeId);
     return await exploration.run(candidates);
   } catch (error) {
-    await exploration.reap(undefined);
+    await exploration?.reap(undefined);
+    if (timer?.aborted && !signal?.aborted) throw new TimeoutError(`explore: not done within ${timeoutMs} ms`);
     throw error;
   }
+}
+
+function either(signal: AbortSignal | undefined, timer: AbortSignal | undefined): { signal?: AbortSignal } {
+  const given = [signal, timer].filter((signal) => signal !== undefined);
+  return given.length === 0 ? {} : { signal: AbortSignal.any(given) };
 }
 
 class Exploration {
@@ -194,11 +210,13 @@ class Exploration {
     const marker = `/tmp/.pandastack-explore-${randomUUID()}`;
     const work = async () => {
       for (const [child, candidate] of waiting) {
-        this.settings.signal?.throwIfAborted();
+        throwIfAborted(this.settings.signal);
         if (candidate) outcomes.push(await this.#try(child, candidate, marker));
       }
     };
     await Promise.all(Array.from({ length: Math.max(1, Math.min(this.settings.maxConcurrency, pairs.length)) }, work));
+    // A candidate that was broken off looks like one that failed.
+    throwIfAborted(this.settings.signal);
     return outcomes;
   }
 

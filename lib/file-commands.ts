@@ -13,12 +13,7 @@ const MAX_PATHS = 64 * 1024;
 
 /** Runs a program; what it says on standard error becomes the error. */
 export async function change(client: Client, sandbox: string, argv: string[], options: CallOptions = {}): Promise<void> {
-  const { signal, timeoutMs } = options;
-  const limits = {
-    ...(signal ? { signal } : {}),
-    ...(timeoutMs === undefined ? {} : { timeoutSeconds: Math.ceil(timeoutMs / 1000) }),
-  };
-  const { exitCode, stderr } = await exec(client, sandbox, argv, limits);
+  const { exitCode, stderr } = await exec(client, sandbox, argv, options);
   if (exitCode !== 0) throw refusal(argv[0] ?? "", stderr.trim());
 }
 

@@ -46,7 +46,15 @@ export {
   TemplateBuildError,
   TimeoutError,
 } from "./errors.js";
-export type { Command, ExecOptions, ExecResult, ExecStreamCallbacks, StartOptions } from "./exec.js";
+export type {
+  Command,
+  CommandOptions,
+  ExecOptions,
+  ExecResult,
+  ExecStreamCallbacks,
+  OutputCallbacks,
+  StartOptions,
+} from "./exec.js";
 export { Execution, type ExecutionCallbacks, type ExecutionErrorInfo } from "./execution.js";
 export type { BranchOutcome, Candidate, ExploreOptions, ExploreResult } from "./explore.js";
 export type {
@@ -72,7 +80,7 @@ export { FunctionsAPI, FunctionsAPI as FunctionsNamespace } from "./functions.js
 export type { Logger, RetryInfo } from "./logging.js";
 export type { RequestBody, RequestHeaders, RequestOptions } from "./request.js";
 export { type Chart, type DataFrame, Result } from "./result.js";
-export { type CommandEvent, RunningCommand } from "./running-command.js";
+export { type CommandEvent, type CommandExit, type CommandOutput, RunningCommand } from "./running-command.js";
 export {
   type LogsOptions,
   type OneShotLanguage,

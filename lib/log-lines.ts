@@ -3,6 +3,7 @@
  *
  * @internal
  */
+import { onAbort } from "./abort.js";
 import { aborted, call, throwIfAborted, translated } from "./call.js";
 import type { CallControl } from "./call-options.js";
 import type { Client } from "./client.js";
@@ -31,8 +32,7 @@ export async function* logLines(
   const { signal } = control;
   const request = { method: "GET", path, query, headers: [["accept", accept]] as [string, string][] };
   const stream = await call(control, (cancel) => client.native.lines(request, endsWithDone, cancel));
-  const abort = () => stream.close();
-  signal?.addEventListener("abort", abort, { once: true });
+  const stopListening = onAbort(signal, () => stream.close());
   try {
     for (;;) {
       throwIfAborted(signal);
@@ -43,7 +43,7 @@ export async function* logLines(
   } catch (error) {
     throw signal?.aborted ? aborted(signal) : translated(error);
   } finally {
-    signal?.removeEventListener("abort", abort);
+    stopListening();
     stream.close();
   }
 }

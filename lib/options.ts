@@ -3,157 +3,141 @@
  *
  * @internal
  */
-import { z } from "zod/v4";
 import { InvalidOptionError } from "./errors.js";
 import type { Logger } from "./logging.js";
+import { bytes, milliseconds, seconds, wholeSeconds } from "./quantity.js";
+import { schema } from "./schema.js";
 
-/** Names that callers confuse with the right ones. */
-const HINTS: Record<string, string> = {
-  timeout: "timeoutSeconds",
-  timeoutMs: "timeoutSeconds",
-  timeout_ms: "timeoutSeconds",
-  timeoutS: "timeoutSeconds",
-  ttl: "ttlSeconds",
-  ttlMs: "ttlSeconds",
-  onOutput: "onStdout",
-  abortSignal: "signal",
-  baseUrl: "apiUrl",
-  base_url: "apiUrl",
-  api_url: "apiUrl",
-  api_key: "apiKey",
-  envs: "env",
-  workdir: "cwd",
-};
+export { checked } from "./schema.js";
 
 /** An AbortSignal. */
-export const signal = z.custom<AbortSignal>(isSignal, "must be an AbortSignal").optional();
+export const signal = schema((z) => z.custom<AbortSignal>(isSignal, "must be an AbortSignal").optional());
 /** A function. */
-export const callback = z
-  .custom<(value: never) => unknown>((value) => typeof value === "function", "must be a function")
-  .optional();
+export const callback = schema((z) =>
+  z.custom<(value: never) => unknown>((value) => typeof value === "function", "must be a function").optional(),
+);
 /** Text that is not empty. */
-export const text = z.string().min(1);
+export const text = schema((z) => z.string().min(1));
 /** Names and texts. */
-export const strings = z.record(z.string().min(1), z.string());
-const seconds = z.number().positive().optional();
-const flag = z.boolean().optional();
+export const strings = schema((z) => z.record(z.string().min(1), z.string()).optional());
+/** True or false. */
+export const flag = schema((z) => z.boolean().optional());
 
-/** Longest time limit that fits every server, in seconds. */
-const MAX_SECONDS = 31_536_000;
+/** Longest time that a server may be told, in seconds: a year. */
+const YEAR = 31_536_000;
 
-const timeoutSeconds = z.number().positive().max(MAX_SECONDS).optional();
-const ttl = z
-  .number()
-  .int()
-  .nonnegative()
-  .max(MAX_SECONDS * 10)
-  .optional();
+/** Longest time limit in seconds: eight hours. What is longer is a number of milliseconds by mistake. */
+const LONGEST = 28_800;
+
+/** Longest time that fits a timer, in milliseconds. */
+const LONGEST_TIMER = 2_147_483_647;
+
+const timeoutSeconds = seconds({ moreThan: 0, most: LONGEST });
+const ttl = wholeSeconds({ least: 0, most: YEAR * 10 });
 
 /** Milliseconds that fit a timer. */
-export const timeoutMs = z.number().int().positive().max(2_147_483_647).optional();
+export const timeoutMs = milliseconds({ moreThan: 0, most: LONGEST_TIMER });
+
+const folder = schema((z) => z.string().startsWith("/", "must be an absolute path").optional());
 
 /** Options that every call has. */
-export const callOptions = z.strictObject({ signal, timeoutMs });
+export const callOptions = schema((z) => z.strictObject({ signal: signal(), timeoutMs: timeoutMs() }));
 
 /** Options of a transfer. */
-export const transferOptions = callOptions.extend({ onProgress: callback });
+export const transferOptions = schema(() => callOptions().extend({ onProgress: callback() }));
 
 /** Options of `walk`. */
-export const walkOptions = callOptions.extend({ onError: callback });
+export const walkOptions = schema(() => callOptions().extend({ onError: callback() }));
 
 /** Options of `copy`. */
-export const copyOptions = callOptions.extend({ recursive: flag });
+export const copyOptions = schema(() => callOptions().extend({ recursive: flag() }));
 
 /** Options of the client. */
-export const clientOptions = z.strictObject({
-  apiUrl: z.string().nullish(),
-  apiKey: z.string().nullish(),
-  timeoutMs,
-  logger: z
-    .custom<Logger>((value) => typeof value === "object" && value !== null, "must be an object such as `console`")
-    .optional(),
-  onRetry: callback,
-  maxCreateRetrySeconds: z.number().nonnegative().max(MAX_SECONDS).optional(),
-});
-
-const count = z.number().int().positive().optional();
+export const clientOptions = schema((z) =>
+  z.strictObject({
+    apiUrl: z.string().nullish(),
+    apiKey: z.string().nullish(),
+    timeoutMs: timeoutMs(),
+    logger: z
+      .custom<Logger>((value) => typeof value === "object" && value !== null, "must be an object such as `console`")
+      .optional(),
+    onRetry: callback(),
+    maxCreateRetrySeconds: seconds({ least: 0, most: LONGEST })(),
+  }),
+);
 
 /** What a sandbox may use. */
-const sandboxLimits = z.strictObject({
-  cpu: z.number().positive().optional(),
-  memoryMb: count,
-  processes: count,
-  diskGb: count,
-  openFiles: count,
-  cellSeconds: count,
-  outputBytes: count,
+const sandboxLimits = schema((z) => {
+  const count = z.number().int().positive().optional();
+  return z.strictObject({
+    cpu: z.number().positive().optional(),
+    memoryMb: count,
+    processes: count,
+    diskGb: count,
+    openFiles: count,
+    cellSeconds: count,
+    outputBytes: count,
+  });
 });
 
 /** Options of `create`, in both spellings of 0.9.0. */
-export const createOptions = z.strictObject({
-  template: text.optional(),
-  cpu: z.number().optional(),
-  memoryMb: z.number().optional(),
-  memory_mb: z.number().optional(),
-  fromSnapshot: text.optional(),
-  from_snapshot: text.optional(),
-  ttlSeconds: ttl,
-  ttl_seconds: ttl,
-  persistent: flag,
-  metadata: strings.optional(),
-  volumes: z.array(z.strictObject({ name: text, readOnly: flag, read_only: flag })).optional(),
-  limits: sandboxLimits.optional(),
-  signal,
-  timeoutMs,
-});
+export const createOptions = schema((z) =>
+  callOptions().extend({
+    template: text().optional(),
+    cpu: z.number().optional(),
+    memoryMb: z.number().optional(),
+    memory_mb: z.number().optional(),
+    fromSnapshot: text().optional(),
+    from_snapshot: text().optional(),
+    ttlSeconds: ttl(),
+    ttl_seconds: ttl(),
+    persistent: flag(),
+    metadata: strings(),
+    volumes: z.array(z.strictObject({ name: text(), readOnly: flag(), read_only: flag() })).optional(),
+    limits: sandboxLimits().optional(),
+  }),
+);
+
+/** Options of commands and cells. */
+const runOptions = schema(() =>
+  callOptions().extend({
+    timeoutSeconds: timeoutSeconds(),
+    timeout_seconds: timeoutSeconds(),
+    env: strings(),
+    maxOutputBytes: bytes({ moreThan: 0 })(),
+  }),
+);
 
 /** Options of `exec`. */
-export const execOptions = z.strictObject({
-  timeoutSeconds,
-  timeout_seconds: seconds,
-  check: flag,
-  env: strings.optional(),
-  cwd: text.startsWith("/", "must be an absolute path").optional(),
-  user: text.optional(),
-  signal,
-});
+export const execOptions = schema((z) =>
+  runOptions().extend({ check: flag(), cwd: folder(), user: text().optional(), stream: z.literal(false).optional() }),
+);
 
 /** Options of `execStream`. */
-export const execStreamOptions = execOptions.extend({ onStdout: callback, onStderr: callback });
+export const execStreamOptions = schema(() =>
+  runOptions().extend({ check: flag(), cwd: folder(), user: text().optional(), onStdout: callback(), onStderr: callback() }),
+);
 
 /** Options of `commands.start`. */
-export const startOptions = execOptions.omit({ check: true }).extend({ maxOutputBytes: z.number().int().positive().optional() });
+export const startOptions = schema((z) =>
+  runOptions().extend({
+    cwd: folder(),
+    user: text().optional(),
+    onStdout: callback(),
+    onStderr: callback(),
+    stream: z.literal(true).optional(),
+  }),
+);
 
 /** Options of `createCodeContext`. */
-export const codeContextOptions = z.strictObject({
-  language: text.optional(),
-  cwd: text.startsWith("/", "must be an absolute path").optional(),
-  env: strings.optional(),
-  fresh: flag,
-  signal,
-  timeoutMs,
-});
+export const codeContextOptions = schema(() =>
+  callOptions().extend({ language: text().optional(), cwd: folder(), env: strings(), fresh: flag() }),
+);
 
 /** Options of `CodeContext.runCode`. */
-export const runCodeOptions = z.strictObject({
-  timeoutSeconds,
-  timeout_seconds: seconds,
-  env: strings.optional(),
-  maxOutputBytes: z.number().int().positive().optional(),
-  onStdout: callback,
-  onStderr: callback,
-  onResult: callback,
-  onError: callback,
-  signal,
-});
-
-/** Returns `value` if it fits; else says which option of what is wrong. */
-export function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const outcome = schema.safeParse(value === undefined ? {} : value);
-  if (outcome.success) return outcome.data;
-  const problems = outcome.error.issues.map(described);
-  throw new InvalidOptionError(`${what}: ${problems.join("; ")}`);
-}
+export const runCodeOptions = schema(() =>
+  runOptions().extend({ onStdout: callback(), onStderr: callback(), onResult: callback(), onError: callback() }),
+);
 
 /** Returns `value` if it is a string that is not empty. */
 export function checkedText(value: unknown, what: string): string {
@@ -168,17 +152,6 @@ export function checkedPath(value: unknown): string {
   if (!path.startsWith("/")) throw new InvalidOptionError(`a path in a sandbox must be absolute: \`${path}\``);
   if (path.includes("\0")) throw new InvalidOptionError("a path in a sandbox must not contain a NUL character");
   return path;
-}
-
-function described(issue: z.core.$ZodIssue): string {
-  const path = issue.path.join(".");
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownOption(path ? `${path}.${key}` : key)).join("; ");
-  return path ? `option \`${path}\`: ${issue.message}` : issue.message;
-}
-
-function unknownOption(key: string): string {
-  const hint = HINTS[key];
-  return hint ? `unknown option \`${key}\`; did you mean \`${hint}\`` : `unknown option: \`${key}\``;
 }
 
 /** By its shape: signals of other realms and polyfills are as good. */

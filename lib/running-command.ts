@@ -1,40 +1,58 @@
 /**
  * A command that is running.
  */
+import { onAbort } from "./abort.js";
 import { aborted, throwIfAborted, translated } from "./call.js";
-import { AbortError, InterruptedError, PandaStackError } from "./errors.js";
-import type { ExecResult } from "./exec.js";
+import { AbortError, InterruptedError, InvalidOptionError, NotSupportedError, PandaStackError } from "./errors.js";
+import type { ExecResult, OutputCallbacks } from "./exec.js";
 import type { NativeExecStream } from "./native.js";
 import { OutputBuffer } from "./output.js";
 import type { ExecEvent } from "./wire/index.js";
 
+/** A piece of output, not aligned to lines. */
+export interface CommandOutput {
+  /** Which output. */
+  readonly type: "stdout" | "stderr";
+  /** As text; bytes that are not UTF-8 are U+FFFD in it. */
+  readonly text: string;
+  /** As it was written. Servers other than the local engine send text only: these are its bytes then. */
+  readonly bytes: Buffer;
+}
+
+/** The end of a command; always the last event. */
+export interface CommandExit {
+  /** Always `exit`. */
+  readonly type: "exit";
+  /** Exit code; 128 + N after signal N. */
+  readonly exitCode: number;
+}
+
 /** What a running command does. */
-export type CommandEvent =
-  | {
-      /** Standard output. */
-      type: "stdout";
-      /** A piece of it, not aligned to lines. */
-      text: string;
-    }
-  | {
-      /** Standard error. */
-      type: "stderr";
-      /** A piece of it, not aligned to lines. */
-      text: string;
-    }
-  | {
-      /** The end; always the last event. */
-      type: "exit";
-      /** Exit code of the command. */
-      exitCode: number;
-    };
+export type CommandEvent = CommandOutput | CommandExit;
+
+/** @internal What a running command is made with. */
+export interface RunningSettings {
+  signal?: AbortSignal | undefined;
+  maxOutputBytes?: number | undefined;
+  onStdout?: OutputCallbacks["onStdout"] | undefined;
+  onStderr?: OutputCallbacks["onStderr"] | undefined;
+}
 
 /** Most events of a batch. */
 const BATCH = 64;
 
 /**
- * A command that is running. Its events can be read once, in order; whoever reads slowly slows the command. Leaving the loop, `kill`
- * and the end of an `await using` block end the command.
+ * A command that is running. Its events can be read once, in order: by a loop over it, by {@link RunningCommand.text} or
+ * {@link RunningCommand.bytes}, by callbacks, or by {@link RunningCommand.wait}. Whoever reads slowly slows the command. Leaving the loop,
+ * `kill` and the end of an `await using` block end it. Its standard input is empty.
+ *
+ * @example
+ * ```ts
+ * await using command = await sandbox.commands.start("npm run dev");
+ * for await (const event of command) {
+ *   if (event.type === "stdout" && event.text.includes("ready")) break;
+ * }
+ * ```
  */
 export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposable {
   readonly #stdout: OutputBuffer;
@@ -42,46 +60,71 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
   readonly #events: AsyncGenerator<CommandEvent, void, undefined>;
   readonly #ended: Promise<ExecResult>;
   #end: { resolve: (result: ExecResult) => void; reject: (error: unknown) => void } = { resolve: () => {}, reject: () => {} };
-  #isRead = false;
+  #reader: "loop" | "wait" | undefined;
   #isKilled = false;
 
   /** @internal */
   constructor(
     private readonly stream: NativeExecStream,
-    private readonly signal: AbortSignal | undefined,
-    maxOutputBytes: number | undefined,
+    private readonly settings: RunningSettings,
   ) {
-    this.#stdout = new OutputBuffer(maxOutputBytes);
-    this.#stderr = new OutputBuffer(maxOutputBytes);
+    this.#stdout = new OutputBuffer(settings.maxOutputBytes);
+    this.#stderr = new OutputBuffer(settings.maxOutputBytes);
     this.#ended = new Promise((resolve, reject) => {
       this.#end = { resolve, reject };
     });
     // Whoever reads the events sees the failure there.
     this.#ended.catch(() => undefined);
     this.#events = this.#read();
+    if (settings.onStdout || settings.onStderr) this.#readToTheEnd();
   }
 
-  /** The events, in order. They can be read once. */
+  /**
+   * The events, in order. They can be read once.
+   *
+   * @throws {InvalidOptionError} if callbacks or `wait` read them already.
+   */
   [Symbol.asyncIterator](): AsyncGenerator<CommandEvent, void, undefined> {
-    this.#isRead = true;
+    if (this.#reader === "wait") {
+      throw new InvalidOptionError("the events of a command can be read once: by a loop, by callbacks, or by `wait`");
+    }
+    this.#reader = "loop";
     return this.#events;
+  }
+
+  /** One of its outputs as text, piece by piece; the other is kept for `wait`. A loop over the events. */
+  async *text(output: "stdout" | "stderr" = "stdout"): AsyncGenerator<string, void, undefined> {
+    for await (const event of this) if (event.type === output) yield event.text;
+  }
+
+  /** One of its outputs as it was written, piece by piece; the other is kept for `wait`. A loop over the events. */
+  async *bytes(output: "stdout" | "stderr" = "stdout"): AsyncGenerator<Buffer, void, undefined> {
+    for await (const event of this) if (event.type === output) yield event.bytes;
   }
 
   /**
    * Waits for the end. What nobody reads is collected all the same.
    *
-   * @throws {InterruptedError} if the stream was cut, {@link AbortError} after `kill`; both with the output so far.
+   * @throws {InterruptedError} if the stream was cut, {@link AbortError} after `kill`, {@link TimeoutError} or {@link SandboxTimeout} after
+   * a time limit; each with the output so far.
    */
   async wait(): Promise<ExecResult> {
-    if (!this.#isRead) {
-      this.#isRead = true;
-      void this.#drain();
-    }
+    if (!this.#reader) this.#readToTheEnd();
     return this.#ended;
   }
 
-  /** Ends the command and all that it started: the connection is closed, and the server kills what runs on it. */
-  kill(): void {
+  /**
+   * Ends the command and all that it started: the connection is closed, and the local engine sends what ran on it SIGTERM and, to what is
+   * left after a moment, SIGKILL.
+   *
+   * @throws {NotSupportedError} for another signal: no server can send one. `sandbox.exec("pkill -INT …")` can.
+   */
+  kill(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): void {
+    if (signal !== "SIGTERM" && signal !== "SIGKILL") {
+      throw new NotSupportedError(
+        `a running command cannot be sent the signal \`${String(signal)}\`; use \`pkill\` in the sandbox`,
+      );
+    }
     this.#isKilled = true;
     this.stream.close();
     this.#end.reject(this.#failure(new AbortError("the command was killed")));
@@ -92,20 +135,20 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
     this.kill();
   }
 
-  async #drain(): Promise<void> {
-    try {
+  #readToTheEnd(): void {
+    this.#reader = "wait";
+    const drain = async () => {
       for await (const _ of this.#events);
-    } catch {
-      // `wait` rejects with it.
-    }
+    };
+    // `wait` rejects with it.
+    drain().catch(() => undefined);
   }
 
   async *#read(): AsyncGenerator<CommandEvent, void, undefined> {
-    const abort = () => this.stream.close();
-    this.signal?.addEventListener("abort", abort, { once: true });
+    const stopListening = onAbort(this.settings.signal, () => this.stream.close());
     try {
       for (let batch = await this.#next(); batch.length > 0; batch = await this.#next()) {
-        for (const event of batch) yield this.#taken(event);
+        for (const event of batch) yield await this.#taken(event);
       }
       this.#end.reject(this.#failure(new InterruptedError("the stream ended without an exit code")));
     } catch (error) {
@@ -113,28 +156,32 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
       this.#end.reject(failure);
       throw failure;
     } finally {
-      this.signal?.removeEventListener("abort", abort);
+      stopListening();
       this.kill();
     }
   }
 
   async #next(): Promise<ExecEvent[]> {
-    throwIfAborted(this.signal);
+    const { signal } = this.settings;
+    throwIfAborted(signal);
     try {
       return await this.stream.nextBatch(BATCH);
     } catch (error) {
-      if (this.signal?.aborted) throw aborted(this.signal);
+      if (signal?.aborted) throw aborted(signal);
       throw this.#isKilled ? new AbortError("the command was killed") : translated(error);
     }
   }
 
-  #taken(event: ExecEvent): CommandEvent {
+  async #taken(event: ExecEvent): Promise<CommandEvent> {
     if (event.type === "exit") {
       this.#end.resolve(this.#result(event.exit_code, event.duration_ms));
       return { type: "exit", exitCode: event.exit_code };
     }
-    (event.type === "stdout" ? this.#stdout : this.#stderr).push(event.text);
-    return { type: event.type, text: event.text };
+    const { onStdout, onStderr } = this.settings;
+    const [kept, callback] = event.type === "stdout" ? [this.#stdout, onStdout] : [this.#stderr, onStderr];
+    kept.push(event.text);
+    await callback?.(event.text);
+    return new Output(event.type, event.text, event.base64 ?? undefined);
   }
 
   #result(exitCode: number, duration: number | undefined | null): ExecResult {
@@ -155,5 +202,22 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
       error.stderr ||= this.#stderr.toString();
     }
     return error;
+  }
+}
+
+/** Most pieces are text, and bytes are made only of what somebody asks for. */
+class Output implements CommandOutput {
+  readonly #base64: string | undefined;
+
+  constructor(
+    readonly type: "stdout" | "stderr",
+    readonly text: string,
+    base64: string | undefined,
+  ) {
+    this.#base64 = base64;
+  }
+
+  get bytes(): Buffer {
+    return this.#base64 === undefined ? Buffer.from(this.text) : Buffer.from(this.#base64, "base64");
   }
 }

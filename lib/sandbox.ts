@@ -9,7 +9,16 @@ import { type Client, type ClientConfig, clientOf } from "./client.js";
 import { CodeContext, type CodeContextOptions } from "./code-context.js";
 import { CommandsNamespace } from "./commands.js";
 import { InvalidOptionError, NotFoundError, ServerError } from "./errors.js";
-import { type Command, type ExecOptions, type ExecResult, type ExecStreamCallbacks, exec, execStream } from "./exec.js";
+import {
+  type Command,
+  type ExecOptions,
+  type ExecResult,
+  type ExecStreamCallbacks,
+  exec,
+  execStream,
+  isStreamed,
+  type StartOptions,
+} from "./exec.js";
 import { type Candidate, type ExploreOptions, type ExploreResult, explore } from "./explore.js";
 import { FilesystemNamespace } from "./filesystem.js";
 import {
@@ -26,6 +35,7 @@ import { logsOptions } from "./namespace-options.js";
 import { callOptions, checked, checkedText, codeContextOptions } from "./options.js";
 import { portsOf, previewUrl } from "./preview.js";
 import type { RequestOptions } from "./request.js";
+import type { RunningCommand } from "./running-command.js";
 import type { SandboxInfo } from "./sandbox-info.js";
 import { quoted } from "./shell.js";
 import type { SnapshotInfo } from "./snapshots.js";
@@ -184,13 +194,20 @@ export class Sandbox {
     return this;
   }
 
+  /** Starts a command and returns at once; the same as {@link CommandsNamespace.start}. */
+  async exec(command: Command, options: StartOptions & { stream: true }): Promise<RunningCommand>;
   /**
    * Runs a command and waits for its end. A code other than 0 is a result, unless `check` is set.
    *
-   * @throws {SandboxTimeout} with the output so far if it reached `timeoutSeconds`.
+   * @example
+   * ```ts
+   * const { stdout } = await sandbox.exec(["git", "log", "-1"], { cwd: "/root/repo", check: true });
+   * ```
+   * @throws {SandboxTimeout} with the output so far if it reached `timeoutSeconds`, {@link CommandError} for a code other than 0 with `check`.
    */
-  async exec(command: Command, options?: ExecOptions): Promise<ExecResult> {
-    return exec(this.client, this.id, command, options);
+  async exec(command: Command, options?: ExecOptions): Promise<ExecResult>;
+  async exec(command: Command, options?: ExecOptions | (StartOptions & { stream: true })): Promise<ExecResult | RunningCommand> {
+    return isStreamed(options) ? this.commands.start(command, options) : exec(this.client, this.id, command, options);
   }
 
   /**
@@ -319,8 +336,9 @@ export class Sandbox {
    * @throws {ExploreError} if no candidate succeeded; all copies are deleted then.
    */
   async explore(candidates: (Candidate | string)[], options?: ExploreOptions): Promise<ExploreResult> {
-    return explore(candidates, options, async (count, metadata) => {
-      const { children, treeId } = await forkTree(this.client, this.#info, { count, metadata });
+    return explore(candidates, options, async (count, metadata, signal) => {
+      const copies = { count, metadata, ...(signal ? { signal } : {}) };
+      const { children, treeId } = await forkTree(this.client, this.#info, copies);
       return { children: children.map((child) => new Sandbox(child, this.client)), treeId };
     });
   }

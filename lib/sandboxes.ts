@@ -51,9 +51,9 @@ export class SandboxNamespace {
   }
 }
 
-type CheckedOptions = ReturnType<typeof createOptions.parse>;
+type CheckedOptions = ReturnType<ReturnType<typeof createOptions>["parse"]>;
 
-/** The spelling with an underscore comes first where both are given, as in 0.9.0. */
+/** Where both spellings are given they agree. */
 function requestOf(options: Omit<CheckedOptions, "signal" | "timeoutMs">): CreateSandbox {
   if (!warned && (options.cpu ?? options.memoryMb ?? options.memory_mb) !== undefined) {
     warned = true;

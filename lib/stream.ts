@@ -3,6 +3,7 @@
  *
  * @internal
  */
+import { onAbort } from "./abort.js";
 import { aborted, throwIfAborted, translated } from "./call.js";
 
 /** Most events of a batch. */
@@ -25,8 +26,7 @@ export async function eachEvent<E>(
   signal: AbortSignal | undefined,
   handle: (event: E) => unknown,
 ): Promise<void> {
-  const abort = () => stream.close();
-  signal?.addEventListener("abort", abort, { once: true });
+  const stopListening = onAbort(signal, () => stream.close());
   try {
     throwIfAborted(signal);
     for (let batch = await next(stream, signal); batch.length > 0; batch = await next(stream, signal)) {
@@ -37,7 +37,7 @@ export async function eachEvent<E>(
       }
     }
   } finally {
-    signal?.removeEventListener("abort", abort);
+    stopListening();
     stream.close();
   }
 }

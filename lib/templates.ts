@@ -115,7 +115,8 @@ export class TemplateNamespace {
     const { intervalMs = 2000, timeoutMs = 1_200_000, signal } = checked(waitForBuildOptions, options, "templates.waitForBuild");
     const deadline = Date.now() + timeoutMs;
     for (;;) {
-      const build = await this.buildStatus(buildId, signal && { signal });
+      const left = Math.min(this.client.timeoutMs, Math.max(1, deadline - Date.now()));
+      const build = await this.buildStatus(buildId, { ...(signal ? { signal } : {}), timeoutMs: left });
       if (build.status === "done") return build;
       if (build.status === "failed") throw new TemplateBuildError(build.error || "template build failed", build);
       if (Date.now() > deadline) {

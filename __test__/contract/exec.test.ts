@@ -1,6 +1,14 @@
-import { CommandError, InvalidOptionError, NetworkError, SandboxTimeout, ServerError, TimeoutError } from "@pandastack/sdk";
+import {
+  CommandError,
+  InvalidOptionError,
+  NetworkError,
+  RunningCommand,
+  SandboxTimeout,
+  ServerError,
+  TimeoutError,
+} from "@pandastack/sdk";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { json, ScriptedServer, silence } from "../support/scripted-server.js";
+import { json, ScriptedServer, silence, sse } from "../support/scripted-server.js";
 
 let server: ScriptedServer;
 beforeEach(async () => {
@@ -9,6 +17,8 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 const EXEC = "POST /v1/sandboxes/sb/exec";
+const chunk = (text: string) => `event: stdout\ndata: ${JSON.stringify({ chunk: text })}\n\n`;
+const exit = (code: number) => `event: exit\ndata: {"exit_code":${code}}\n\n`;
 const sent = () => JSON.parse(server.seen(EXEC).at(-1)?.body.toString() ?? "null");
 
 test("fault 2.24: a result has the exit code under both names; a code other than 0 is a result", async () => {
@@ -97,10 +107,22 @@ test("a program with arguments, a folder and an environment work on every server
 });
 
 test.each([
-  [{ timeoutMs: 5 }, "did you mean `timeoutSeconds`"],
-  [{ timeoutSeconds: -1 }, "timeoutSeconds"],
-  [{ timeoutSeconds: Number.NaN }, "timeoutSeconds"],
-  [{ timeoutSeconds: "5" }, "timeoutSeconds"],
+  [{ timeout: 5 }, "did you mean `timeoutSeconds` or `timeoutMs`"],
+  [{ timeout_ms: 5 }, "did you mean `timeoutMs`"],
+  [{ timeoutSeconds: -1 }, "option `timeoutSeconds`: must be a positive number of seconds, not: `-1`"],
+  [{ timeoutSeconds: 0 }, "must be a positive number of seconds, not: `0`"],
+  [{ timeoutSeconds: Number.NaN }, "must be a positive number of seconds, not: `NaN`"],
+  [{ timeoutSeconds: Number.POSITIVE_INFINITY }, "must be a positive number of seconds, not: `Infinity`"],
+  [{ timeoutSeconds: "5" }, 'must be a positive number of seconds, not: `"5"`'],
+  [{ timeoutSeconds: 30_000 }, "must be at most 28800 seconds, not: `30000`; if milliseconds were meant, pass `30`"],
+  [
+    { timeoutSeconds: 5, timeout_seconds: 6 },
+    "option `timeoutSeconds` is also given as `timeout_seconds`, with another value: `5` and `6`",
+  ],
+  [{ timeoutMs: 0 }, "option `timeoutMs`: must be a positive whole number of milliseconds, not: `0`"],
+  [{ timeoutMs: 1.5 }, "positive whole number of milliseconds"],
+  [{ maxOutputBytes: -1 }, "option `maxOutputBytes`: must be a positive whole number of bytes, not: `-1`"],
+  [{ stream: "yes" }, "option `stream`"],
   [{ cwd: "rel" }, "must be an absolute path"],
   [{ env: { A: 1 } }, "env.A"],
   [{ nope: 1 }, "unknown option: `nope`"],
@@ -160,4 +182,58 @@ test("an abort closes the connection", async () => {
   const error = await run.catch((error) => error);
   expect(error).toMatchObject({ name: "AbortError", code: "aborted", cause: new Error("enough") });
   await server.until(() => server.sockets.size === 0);
+});
+
+test("both spellings of an option may be given if they agree", async () => {
+  server.on(EXEC, json({ stdout: "", stderr: "", exit_code: 0 }));
+  await server.sandbox().exec("x", { timeoutSeconds: 5, timeout_seconds: 5 } as never);
+  expect(sent()).toEqual({ cmd: "x", timeout_seconds: 5 });
+});
+
+test("timeoutMs ends the call and closes the connection", async () => {
+  server.on(EXEC, silence);
+  const error = await server
+    .sandbox()
+    .exec("x", { timeoutMs: 50, timeoutSeconds: 100 })
+    .catch((error) => error);
+  expect(error).toBeInstanceOf(TimeoutError);
+  expect(error.message).toContain("no answer within");
+  await server.until(() => server.sockets.size === 0);
+});
+
+test("maxOutputBytes keeps head and tail of the output", async () => {
+  server.on(`${EXEC}/stream`, sse([chunk("a".repeat(100)), chunk("b".repeat(100)), exit(3)]));
+  const result = await server.sandbox().exec("x", { maxOutputBytes: 20 });
+  expect(result).toMatchObject({ exitCode: 3, exit_code: 3, truncated: true, stderr: "" });
+  expect(result.stdout).toBe(`${"a".repeat(10)}\n… 180 bytes left out …\n${"b".repeat(10)}`);
+  const error = await server
+    .sandbox()
+    .exec("x", { maxOutputBytes: 1000, check: true })
+    .catch((error) => error);
+  expect(error).toMatchObject({ name: "CommandError", exitCode: 3, stdout: "a".repeat(100) + "b".repeat(100) });
+});
+
+test("stream: true is a handle", async () => {
+  server.on(`${EXEC}/stream`, sse([chunk("a"), exit(0)]));
+  const sandbox = server.sandbox();
+  for (const command of [await sandbox.exec("x", { stream: true }), await sandbox.commands.run("x", { stream: true })]) {
+    expect(command).toBeInstanceOf(RunningCommand);
+    expect(await command.wait()).toMatchObject({ stdout: "a", exitCode: 0 });
+  }
+});
+
+test("many calls may share one signal", async () => {
+  server.on(EXEC, silence);
+  const warnings: unknown[] = [];
+  const warn = (warning: unknown) => warnings.push(warning);
+  process.on("warning", warn);
+  const controller = new AbortController();
+  const sandbox = server.sandbox();
+  const calls = Array.from({ length: 20 }, () => sandbox.exec("x", { signal: controller.signal }).catch((error) => error));
+  await server.until(() => server.seen(EXEC).length === 20);
+  controller.abort("enough");
+  for (const error of await Promise.all(calls)) expect(error).toMatchObject({ name: "AbortError", cause: "enough" });
+  await server.until(() => server.sockets.size === 0);
+  process.off("warning", warn);
+  expect(warnings).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { ExploreError, type Sandbox } from "@pandastack/sdk";
+import { AbortError, ExploreError, type Sandbox, TimeoutError } from "@pandastack/sdk";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { json, type Reply, ScriptedServer } from "../support/scripted-server.js";
 
@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.stop());
 
-/** Copies `a`, `b`, …; the command `N` ends with code N, and its output is its text. */
+/** Copies `a`, `b`, …; the command `N` ends with code N, and its output is its text; `hang` does not end. */
 function withCopies(...ids: string[]): Sandbox {
   const children = ids.map((id) => ({ id, metadata: { fork_tree_id: "tree" } }));
   server.on("POST /v1/sandboxes/sb/fork-tree", json({ tree_id: "tree", children }, 201));
@@ -29,6 +29,7 @@ function withCopies(...ids: string[]): Sandbox {
 const ran: Reply = (response, request) => {
   const { cmd } = JSON.parse(request.body.toString());
   commands.push(cmd);
+  if (cmd === "hang") return;
   const exit_code = Number.parseInt(cmd.split("\n").at(-1), 10) || 0;
   const stdout = cmd.startsWith("find ") ? "/app/x\n/app/y z\n" : `out ${cmd}`;
   json({ stdout, stderr: "", exit_code })(response, request);
@@ -96,4 +97,21 @@ test("the caller's candidates and outcomes are counted", async () => {
   expect(server.requests).toHaveLength(0);
   const { errors } = await sandbox.explore(["echo 1", "echo 2"]);
   expect(errors[0]).toContain("requested 2 branches, got 1");
+});
+
+test("a time limit and a signal end it and delete all copies", async () => {
+  const options = { captureFiles: false };
+  await expect(withCopies("a", "b").explore(["hang", "hang"], { ...options, timeoutMs: 200 })).rejects.toBeInstanceOf(
+    TimeoutError,
+  );
+  expect([...killed].sort()).toEqual(["a", "b"]);
+  killed = [];
+  const controller = new AbortController();
+  const exploration = withCopies("a", "b").explore(["hang", "hang"], { ...options, signal: controller.signal });
+  const failed = exploration.catch((error: unknown) => error);
+  await server.until(() => commands.length === 4);
+  controller.abort("enough");
+  expect(await failed).toBeInstanceOf(AbortError);
+  expect(await failed).toMatchObject({ cause: "enough" });
+  expect([...killed].sort()).toEqual(["a", "b"]);
 });

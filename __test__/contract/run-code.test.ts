@@ -1,4 +1,4 @@
-import { CodeContext, Execution, InterruptedError, InvalidOptionError, SandboxTimeout } from "@pandastack/sdk";
+import { CodeContext, Execution, InterruptedError, InvalidOptionError, SandboxTimeout, TimeoutError } from "@pandastack/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { END, json, ndjson, ScriptedServer, stream } from "../support/scripted-server.js";
 
@@ -301,6 +301,14 @@ describe("a context", () => {
     expect((await context.runCode("b")).stdout).toBe("ok");
   });
 
+  test("ends a cell after timeoutMs, with what it had shown", async () => {
+    server.on(RUN, stream("application/x-ndjson", ['{"type":"stdout","text":"a"}\n', 60_000]));
+    const error = await context.runCode("x", { timeoutMs: 300 }).catch((error) => error);
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(error.execution).toMatchObject({ stdout: "a" });
+    await server.until(() => server.sockets.size === 0);
+  });
+
   test("aborts a running cell", async () => {
     server.on(RUN, (response) => {
       response.writeHead(200, { "content-type": "application/x-ndjson" }).write(`${JSON.stringify(out("so far"))}\n`);
@@ -316,7 +324,9 @@ describe("a context", () => {
   test.each([
     ["", {}],
     [5, {}],
-    ["x", { timeoutMs: 1 }],
+    ["x", { timeoutMs: 0 }],
+    ["x", { timeoutSeconds: 30_000 }],
+    ["x", { timeoutSeconds: 1, timeout_seconds: 2 }],
     ["x", { timeoutSeconds: 0 }],
     ["x", { onStdout: 1 }],
     ["x", { signal: {} }],

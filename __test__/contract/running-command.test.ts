@@ -1,4 +1,5 @@
-import { AbortError, InterruptedError } from "@pandastack/sdk";
+import { once } from "node:events";
+import { AbortError, InterruptedError, NotSupportedError, TimeoutError } from "@pandastack/sdk";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ScriptedServer, sse } from "../support/scripted-server.js";
 
@@ -72,4 +73,80 @@ test("fault 4.9: a signal ends it", async () => {
   await server.until(() => server.sockets.size === 1);
   controller.abort(new Error("enough"));
   expect(await ended).toMatchObject({ name: "AbortError", cause: new Error("enough") });
+});
+
+test("bytes are exact where the server sends them", async () => {
+  const bytes = Buffer.from([0, 0xff, 0x41, 0xc3]);
+  const raw = `event: stdout\ndata: ${JSON.stringify({ chunk: bytes.toString(), base64: bytes.toString("base64") })}\n\n`;
+  server.on(STREAM, sse([out("é"), raw, out("e", "stderr"), out("z"), exit(0)]));
+  const sandbox = server.sandbox();
+  const command = await sandbox.commands.start("x");
+  const pieces: Buffer[] = [];
+  for await (const piece of command.bytes()) pieces.push(piece);
+  expect(Buffer.concat(pieces)).toEqual(Buffer.concat([Buffer.from("é"), bytes, Buffer.from("z")]));
+  expect(await command.wait()).toMatchObject({ stderr: "e", exitCode: 0 });
+  let errors = "";
+  for await (const text of (await sandbox.commands.start("x")).text("stderr")) errors += text;
+  expect(errors).toBe("e");
+});
+
+test("callbacks are awaited, in order, and wait tells the end", async () => {
+  server.on(STREAM, sse([out("a"), out("b", "stderr"), out("c"), exit(3)]));
+  const seen: string[] = [];
+  const take = async (text: string) => {
+    seen.push(`${text} begins`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    seen.push(`${text} ends`);
+  };
+  const command = await server.sandbox().commands.start("x", { onStdout: take, onStderr: take });
+  expect(() => command[Symbol.asyncIterator]()).toThrow("can be read once");
+  expect(await command.wait()).toMatchObject({ stdout: "ac", stderr: "b", exitCode: 3 });
+  expect(seen).toEqual(["a", "b", "c"].flatMap((text) => [`${text} begins`, `${text} ends`]));
+});
+
+test("fault 6: a callback that rejects ends the command, and wait rejects with its reason", async () => {
+  server.on(STREAM, sse([out("a"), 60_000]));
+  const onStdout = async () => Promise.reject(new Error("mine"));
+  const command = await server.sandbox().commands.start("x", { onStdout });
+  await expect(command.wait()).rejects.toThrow("mine");
+  await server.until(() => server.sockets.size === 0);
+});
+
+test("a signal that cannot be sent is refused, and the command runs on", async () => {
+  server.on(STREAM, sse([out("a"), exit(0)]));
+  const command = await server.sandbox().commands.start("x");
+  expect(() => command.kill("SIGINT" as never)).toThrow(NotSupportedError);
+  expect(await command.wait()).toMatchObject({ exitCode: 0 });
+});
+
+test("timeoutMs ends it with the output so far", async () => {
+  server.on(STREAM, sse([out("a"), 60_000]));
+  const command = await server.sandbox().commands.start("x", { timeoutMs: 300 });
+  const error = await command.wait().catch((error) => error);
+  expect(error).toBeInstanceOf(TimeoutError);
+  expect(error.stdout).toBe("a");
+  await server.until(() => server.sockets.size === 0);
+});
+
+test("a reader that stops taking stops the server", async () => {
+  let sent = 0;
+  server.on(STREAM, async (response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const event = out("x".repeat(64 * 1024));
+    for (let count = 0; count < 2000 && !response.destroyed; count += 1) {
+      sent += event.length;
+      if (!response.write(event)) await Promise.race([once(response, "drain"), once(response, "close")]);
+    }
+    response.end(exit(0));
+  });
+  const command = await server.sandbox().commands.start("x");
+  for await (const _ of command) {
+    let before = -1;
+    while (before !== sent) {
+      before = sent;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    break;
+  }
+  expect(sent).toBeLessThan(64 << 20);
 });

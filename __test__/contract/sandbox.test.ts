@@ -35,10 +35,19 @@ describe("create", () => {
     expect(server.requests[0]?.headers["user-agent"]).toMatch(/^pandastack-sdk\/\d+\.\d+\.\d+$/);
   });
 
-  test("takes both spellings; the one with an underscore comes first", async () => {
+  test("takes both spellings, if they agree", async () => {
     server.on(CREATE, json(INFO, 201));
-    await server.client().sandboxes.create({ ttlSeconds: 1, ttl_seconds: 2, fromSnapshot: "a", from_snapshot: "b" });
+    const { sandboxes } = server.client();
+    await sandboxes.create({ ttlSeconds: 2, ttl_seconds: 2, from_snapshot: "b" });
     expect(body()).toMatchObject({ ttl_seconds: 2, from_snapshot: "b" });
+    const volumes = [{ name: "v", readOnly: true, read_only: false }];
+    const error = await sandboxes.create({ ttlSeconds: 1, ttl_seconds: 2, volumes }).catch((error) => error);
+    expect(error).toBeInstanceOf(InvalidOptionError);
+    expect(error.message).toBe(
+      "Sandbox.create: option `ttlSeconds` is also given as `ttl_seconds`, with another value: `1` and `2`; " +
+        "option `readOnly` is also given as `read_only`, with another value: `true` and `false`",
+    );
+    expect(server.requests).toHaveLength(1);
   });
 
   test("sends the limits that were chosen, and refuses others before anything is sent", async () => {

@@ -58,6 +58,7 @@ export class ScriptedServer {
   readonly requests: SeenRequest[] = [];
   /** Connections that are open. */
   readonly sockets = new Set<Socket>();
+  private otherwise: Reply | undefined;
   private readonly replies = new Map<string, Reply[]>();
 
   /** Address, also after the server has stopped. */
@@ -93,6 +94,12 @@ export class ScriptedServer {
     return this;
   }
 
+  /** Answers every route that has no replies of its own. */
+  onAny(reply: Reply): this {
+    this.otherwise = reply;
+    return this;
+  }
+
   client(config: ClientConfig = {}): Client {
     return new Client({ apiUrl: this.url, apiKey: "pds_test", ...config });
   }
@@ -125,7 +132,7 @@ export class ScriptedServer {
     this.requests.push(request);
     const replies = this.replies.get(`${request.method} ${request.path}`);
     const reply = replies && replies.length > 1 ? replies.shift() : replies?.[0];
-    if (reply) void reply(response, request);
+    if (reply ?? this.otherwise) void (reply ?? this.otherwise)?.(response, request);
     else json({ error: `no such route: ${request.method} ${request.path}` }, 404)(response, request);
   }
 }

@@ -11,6 +11,7 @@ import Default, {
   type MeInfo,
   PandaStackError,
   type Result,
+  type RunningCommand,
   Sandbox,
   type SandboxInfo,
   type TemplateBuild,
@@ -22,7 +23,9 @@ test("shapes of 0.9.0", () => {
   expectTypeOf(Sandbox.create).returns.resolves.toEqualTypeOf<Sandbox>();
   expectTypeOf<Sandbox["info"]>().toEqualTypeOf<SandboxInfo>();
   expectTypeOf<SandboxInfo["memory_mb"]>().toEqualTypeOf<number>();
-  expectTypeOf<Sandbox["exec"]>().returns.resolves.toEqualTypeOf<ExecResult>();
+  expectTypeOf<Awaited<ReturnType<Sandbox["exec"]>>>().toEqualTypeOf<ExecResult>();
+  const started = (sandbox: Sandbox) => sandbox.exec("x", { stream: true });
+  expectTypeOf<typeof started>().returns.resolves.toEqualTypeOf<RunningCommand>();
   expectTypeOf<Sandbox["execStream"]>().returns.resolves.toEqualTypeOf<number>();
   expectTypeOf<Sandbox["setTtl"]>().returns.resolves.toEqualTypeOf<LifecycleInfo>();
   expectTypeOf<CodeContext["runCode"]>().returns.resolves.toEqualTypeOf<Execution>();

@@ -1,9 +1,9 @@
-import { z } from "zod/v4";
 import type { Client, ClientConfig } from "../client.js";
 import type { CodeContext } from "../code-context.js";
 import type { Execution } from "../execution.js";
 import { checked } from "../options.js";
 import type { Sandbox, SandboxCreateOptions } from "../sandbox.js";
+import { schema } from "../schema.js";
 
 /** Which call of the tool something belongs to. */
 export interface ToolCallInfo {
@@ -55,30 +55,32 @@ export interface RunCodeToolOptions {
   format?: (execution: Execution) => string;
 }
 
-const callback = z.custom<(...parameters: never[]) => unknown>((value) => typeof value === "function", "must be a function");
-const having = (method: string, what: string) =>
-  z.custom((value) => typeof Object(value)[method] === "function", `must be a ${what} of the SDK`);
+const toolOptions = schema((z) => {
+  const callback = z.custom<(...parameters: never[]) => unknown>((value) => typeof value === "function", "must be a function");
+  const having = (method: string, what: string) =>
+    z.custom((value) => typeof Object(value)[method] === "function", `must be a ${what} of the SDK`);
 
-const schema = z.strictObject({
-  sandbox: having("createCodeContext", "sandbox").optional(),
-  context: having("runCode", "code context").optional(),
-  create: z.record(z.string(), z.unknown()).optional(),
-  client: z.custom((value) => typeof value === "object" && value !== null, "must be a client or its configuration").optional(),
-  language: z.string().min(1).optional(),
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, `_` or `-`: models accept no other names")
-    .optional(),
-  description: z.string().min(1).optional(),
-  timeoutSeconds: z.number().positive().optional(),
-  maxOutputChars: z.number().int().nonnegative().optional(),
-  images: z.boolean().optional(),
-  onStdout: callback.optional(),
-  onStderr: callback.optional(),
-  onExecution: callback.optional(),
-  sessionKey: callback.optional(),
-  idleSeconds: z.number().positive().optional(),
-  format: callback.optional(),
+  return z.strictObject({
+    sandbox: having("createCodeContext", "sandbox").optional(),
+    context: having("runCode", "code context").optional(),
+    create: z.record(z.string(), z.unknown()).optional(),
+    client: z.custom((value) => typeof value === "object" && value !== null, "must be a client or its configuration").optional(),
+    language: z.string().min(1).optional(),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, `_` or `-`: models accept no other names")
+      .optional(),
+    description: z.string().min(1).optional(),
+    timeoutSeconds: z.number().positive().optional(),
+    maxOutputChars: z.number().int().nonnegative().optional(),
+    images: z.boolean().optional(),
+    onStdout: callback.optional(),
+    onStderr: callback.optional(),
+    onExecution: callback.optional(),
+    sessionKey: callback.optional(),
+    idleSeconds: z.number().positive().optional(),
+    format: callback.optional(),
+  });
 });
 
 /**
@@ -87,6 +89,6 @@ const schema = z.strictObject({
  * @throws {InvalidOptionError} that names each wrong option.
  */
 export function checkedOptions(options: RunCodeToolOptions): RunCodeToolOptions {
-  checked(schema, options, "runCodeTool");
+  checked(toolOptions, options, "runCodeTool");
   return options;
 }

@@ -84,6 +84,11 @@ impl Client {
         self.limit.or(limit).map(|limit| Instant::now() + limit)
     }
 
+    /// The caller's own limit.
+    pub(crate) fn own_limit(&self) -> Option<Duration> {
+        self.limit
+    }
+
     /// How long a stream of bytes may stand still.
     pub(crate) fn patience(&self) -> Duration {
         self.limit.unwrap_or(self.config.timeout)
