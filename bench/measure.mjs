@@ -1,9 +1,9 @@
 import { loadavg } from "node:os";
 
-/** Times `run` `count` times, in milliseconds; `after` is not timed. The first run is a warm-up and does not count. */
-export async function times(count, run, after = async () => {}) {
+/** Times `run` `count` times, in milliseconds; `after` is not timed. `warmUps` runs come first and do not count. */
+export async function times(count, run, after = async () => {}, warmUps = 1) {
   const values = [];
-  for (let index = -1; index < count; index += 1) {
+  for (let index = -warmUps; index < count; index += 1) {
     const started = performance.now();
     const made = await run(index);
     if (index >= 0) values.push(performance.now() - started);

@@ -8,6 +8,9 @@ import type { ErrorCode } from "./wire/index.js";
 /** Marks errors of this package, so that two copies of it agree on what `instanceof` means. */
 const brand = Symbol.for("pandastack.error");
 
+/** The body of an answer as it came. */
+const text = Symbol("text");
+
 /** What is known about a failure. */
 export interface ErrorDetails {
   /** Kind of failure. */
@@ -22,7 +25,7 @@ export interface ErrorDetails {
   url?: string | undefined;
   /** Seconds that the server asks to wait before the next try. */
   retryAfter?: number | undefined;
-  /** The answer's body, at most 64 KiB of it. */
+  /** The answer's body, at most 64 KiB of it: as text. */
   body?: string | undefined;
   /** What led to it. */
   cause?: unknown;
@@ -48,8 +51,8 @@ export class PandaStackError extends Error {
   readonly url?: string;
   /** Seconds that the server asks to wait before the next try. */
   readonly retryAfter?: number;
-  /** The answer's body, at most 64 KiB of it. */
-  readonly body?: string;
+  /** The answer's body: parsed if it is JSON, else its text, at most 64 KiB of it. */
+  readonly body?: unknown;
   /** Standard output up to the failure. */
   stdout?: string;
   /** Standard error up to the failure. */
@@ -62,7 +65,12 @@ export class PandaStackError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.code = details.code ?? codeOf(new.target);
-    const { cause: _, code: __, ...rest } = { ...details, statusCode: statusCode ?? details.statusCode };
+    const { cause: _, code: __, body, ...rest } = { ...details, statusCode: statusCode ?? details.statusCode };
+    if (body !== undefined) {
+      this.body = parsed(body);
+      // Not shown: it says the same as `body`.
+      Object.defineProperty(this, text, { value: body });
+    }
     for (const [name, value] of Object.entries(rest)) {
       if (value !== undefined) Object.assign(this, { [name]: value });
     }
@@ -72,7 +80,10 @@ export class PandaStackError extends Error {
   /** The server's answer, if there was one. */
   get response(): Response | undefined {
     if (this.statusCode === undefined || this.statusCode < 200 || this.statusCode > 599) return undefined;
-    return new Response(this.body || null, { status: this.statusCode });
+    const body = (this as { [text]?: string })[text];
+    return new Response(this.statusCode === 204 || this.statusCode === 205 || this.statusCode === 304 ? null : body || null, {
+      status: this.statusCode,
+    });
   }
 
   /** True also for errors of another copy of this package. */
@@ -182,6 +193,14 @@ export function errorOf(code: ErrorCode, message: string, details: ErrorDetails 
   if (code === "command") return new CommandError(message, 1, details.stdout, details.stderr);
   if (code === "template_build") return new TemplateBuildError(message, UNKNOWN_BUILD);
   return new CLASSES[code](message, details.statusCode, { ...details, code });
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
 }
 
 /** A caller's subclass must not claim errors that happen to bear its name. */

@@ -6,13 +6,14 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { control } from "./answer.js";
-import { aborted, call, cancelToken, throwIfAborted, translated } from "./call.js";
-import type { CallControl, CallOptions } from "./call-options.js";
+import { call } from "./call.js";
+import type { CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
 import { downloadDirectory, type TransferOptions, uploadDirectory } from "./directory.js";
 import { InvalidOptionError, NotFoundError } from "./errors.js";
 import { change, portions } from "./file-commands.js";
 import { callOptions, checked, checkedPath, checkedText, copyOptions, transferOptions, walkOptions } from "./options.js";
+import { pushAll } from "./upload.js";
 import type { FileWritten, FileInfo as WireFileInfo } from "./wire/index.js";
 
 /** A file or directory. */
@@ -45,6 +46,9 @@ export interface FileTransferOptions extends CallOptions {
 
 /** Deepest directory that is walked: a tree that has no end must not have no end here. */
 const MAX_DEPTH = 1000;
+
+/** Bytes of a local file that are read at once: each piece costs a hop to another thread. */
+const UPLOAD_PIECE = 1 << 20;
 
 /** What can be written: text (as UTF-8), bytes, or pieces of them as they come. */
 export type FileContent = string | Uint8Array | ArrayBuffer | AsyncIterable<string | Uint8Array> | ReadableStream<Uint8Array>;
@@ -111,7 +115,8 @@ export class FilesystemNamespace {
       return call(limits, (cancel) => this.client.native.writeFile(this.sandbox, path, bytes, cancel));
     }
     if (typeof content === "object" && content !== null && Symbol.asyncIterator in content) {
-      return this.#writePieces(path, content as AsyncIterable<string | Uint8Array>, limits);
+      const pieces = content as AsyncIterable<string | Uint8Array>;
+      return pushAll((cancel) => this.client.native.uploadFile(this.sandbox, path, cancel), pieces, limits);
     }
     throw new InvalidOptionError("write: the content must be a string, bytes, or a stream of them");
   }
@@ -120,7 +125,7 @@ export class FilesystemNamespace {
   async upload(localPath: string, path: string, options?: FileTransferOptions): Promise<FileWritten> {
     checkedText(localPath, "a local path");
     const { onProgress, ...call } = checked(transferOptions, options, "upload") as unknown as FileTransferOptions;
-    return this.write(path, counted(createReadStream(localPath), onProgress), call);
+    return this.write(path, counted(createReadStream(localPath, { highWaterMark: UPLOAD_PIECE }), onProgress), call);
   }
 
   /** Copies a file out of the sandbox; missing folders are made. The local file is complete or not there at all. */
@@ -266,24 +271,6 @@ export class FilesystemNamespace {
       return undefined;
     }
   }
-
-  async #writePieces(path: string, pieces: AsyncIterable<string | Uint8Array>, limits: CallControl): Promise<FileWritten> {
-    const { signal } = limits;
-    throwIfAborted(signal);
-    const upload = startUpload(this.client, this.sandbox, path, limits);
-    try {
-      for await (const piece of pieces) {
-        const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
-        if (!(bytes instanceof Uint8Array))
-          throw new InvalidOptionError("write: the pieces of a stream must be strings or bytes");
-        if (!(await call(limits, (cancel) => upload.push(bytes, cancel)))) break;
-      }
-      return await call(limits, (cancel) => upload.finish(cancel));
-    } catch (error) {
-      upload.abort();
-      throw signal?.aborted ? aborted(signal) : translated(error);
-    }
-  }
 }
 
 async function* counted<T extends Uint8Array>(
@@ -295,14 +282,6 @@ async function* counted<T extends Uint8Array>(
     yield piece;
     bytes += piece.byteLength;
     onProgress?.(bytes);
-  }
-}
-
-function startUpload(client: Client, sandbox: string, path: string, limits: CallControl) {
-  try {
-    return client.native.uploadFile(sandbox, path, cancelToken(limits));
-  } catch (error) {
-    throw translated(error);
   }
 }
 

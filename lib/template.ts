@@ -2,10 +2,14 @@
  * Templates: what sandboxes are made from.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { InvalidOptionError } from "./errors.js";
+import { multipart } from "./multipart.js";
 import type { TemplateInfo as WireTemplateInfo } from "./wire/index.js";
+
+/** Bytes of a file that are read at once. */
+const READ_AT_ONCE = 1 << 20;
 
 /** A template. */
 export interface TemplateInfo extends WireTemplateInfo {
@@ -49,7 +53,7 @@ export interface TemplateBuild {
 export interface TemplateBuildOptions {
   /** Name of the template. */
   name: string;
-  /** Tar archive of a root filesystem: a path of this machine, or bytes. It is held in memory. */
+  /** Tar archive of a root filesystem: a path of this machine, which is read as it is sent, or bytes. */
   rootfs: string | Blob | Uint8Array | ArrayBuffer;
   /** Size of the disk in MiB. Default 1024. */
   sizeMb?: number;
@@ -101,14 +105,13 @@ export interface TemplateDockerfileBuildOptions {
   memory_mb?: number;
 }
 
-/** @internal The form of a root filesystem. */
-export async function rootfsForm(options: TemplateBuildOptions): Promise<FormData> {
-  const form = formOf(options);
-  if (options.kernel) form.set("kernel", options.kernel);
+/** @internal The form of a root filesystem, read from the disk as it is sent. */
+export async function rootfsForm(options: TemplateBuildOptions): Promise<ReturnType<typeof multipart>> {
+  const fields = fieldsOf(options);
+  if (options.kernel) fields.push(["kernel", options.kernel]);
   const { rootfs } = options;
-  const name = options.filename ?? (typeof rootfs === "string" ? basename(rootfs) : "rootfs.tar");
-  form.set("rootfs", await blobOf(rootfs), name);
-  return form;
+  const filename = options.filename ?? (typeof rootfs === "string" ? basename(rootfs) : "rootfs.tar");
+  return multipart(fields, { field: "rootfs", filename, contentType: "application/x-tar", pieces: await piecesOf(rootfs) });
 }
 
 /** @internal The form of an image. */
@@ -135,10 +138,13 @@ interface Named {
   sizeMb?: number;
 }
 
-function formOf({ name, size_mb, sizeMb }: Named, ...source: [string, string][]): FormData {
+function fieldsOf({ name, size_mb, sizeMb }: Named, ...source: [string, string][]): [string, string][] {
+  return [["name", name], ...source, ["size_mb", String(size_mb ?? sizeMb ?? 1024)]];
+}
+
+function formOf(options: Named, ...source: [string, string][]): FormData {
   const form = new FormData();
-  const fields: [string, string][] = [["name", name], ...source, ["size_mb", String(size_mb ?? sizeMb ?? 1024)]];
-  for (const [field, value] of fields) form.set(field, value);
+  for (const [field, value] of fieldsOf(options, ...source)) form.set(field, value);
   return form;
 }
 
@@ -148,12 +154,16 @@ function setSize(form: FormData, options: { cpu?: number; memory_mb?: number; me
   if (memory) form.set("memory_mb", String(memory));
 }
 
-async function blobOf(rootfs: unknown): Promise<Blob> {
-  if (typeof rootfs === "string") return new Blob([new Uint8Array(await readFile(rootfs))], { type: "application/x-tar" });
-  if (rootfs instanceof Blob) return rootfs;
-  if (rootfs instanceof ArrayBuffer) return new Blob([rootfs], { type: "application/x-tar" });
-  if (rootfs instanceof Uint8Array) return new Blob([new Uint8Array(rootfs)], { type: "application/x-tar" });
+async function piecesOf(rootfs: unknown): Promise<AsyncIterable<Uint8Array>> {
+  if (typeof rootfs === "string") return (await open(rootfs)).createReadStream({ highWaterMark: READ_AT_ONCE });
+  if (rootfs instanceof Blob) return rootfs.stream();
+  if (rootfs instanceof ArrayBuffer) return only(new Uint8Array(rootfs));
+  if (rootfs instanceof Uint8Array) return only(rootfs);
   throw new InvalidOptionError("templates.build: option `rootfs` must be a path or bytes");
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes;
 }
 
 /** One line that names a file is a path, all else the text itself. */

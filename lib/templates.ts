@@ -1,8 +1,8 @@
 /**
  * `client.templates`.
  */
-import { ask, control, listOf, pathOf, patient } from "./answer.js";
-import { call } from "./call.js";
+import { ask, control, listOf, objectOf, pathOf, patient } from "./answer.js";
+import { call, throwIfAborted } from "./call.js";
 import type { CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
 import { pause } from "./databases.js";
@@ -16,6 +16,7 @@ import {
   waitForBuildOptions,
 } from "./namespace-options.js";
 import { callOptions, checked, checkedText } from "./options.js";
+import { decoded } from "./request.js";
 import {
   dockerfileForm,
   imageForm,
@@ -26,6 +27,7 @@ import {
   type TemplateInfo,
   type TemplateRegisterOptions,
 } from "./template.js";
+import { sendPieces } from "./upload.js";
 
 /** How long the files of a build may take to arrive, in milliseconds. */
 const UPLOAD_LIMIT = 1_200_000;
@@ -54,7 +56,10 @@ export class TemplateNamespace {
   /** Builds a template from the archive of a root filesystem. Returns at once; see {@link TemplateNamespace.waitForBuild}. */
   async build(options: TemplateBuildOptions, limits?: CallOptions): Promise<TemplateBuild> {
     checked(templateBuildOptions, options, "templates.build");
-    return this.#build(await rootfsForm(options), limits, "templates.build");
+    const request = patient(this.client, control(limits, "templates.build"), UPLOAD_LIMIT);
+    throwIfAborted(request.signal);
+    const { contentType, pieces } = await rootfsForm(options);
+    return objectOf(decoded(await sendPieces(this.client, "templates/build", contentType, pieces, request), "json"));
   }
 
   /** Builds a template from an image. Returns at once. */

@@ -2,29 +2,15 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use napi::bindgen_prelude::*;
 use napi_derive::napi;
-use pandastack_client::{FileDownload, FileUpload};
+use pandastack_client::FileDownload;
 use tokio::sync::Mutex;
-use tokio_util::sync::CancellationToken;
 
-use crate::cancel::{CancelToken, aborted, run};
+use crate::cancel::{CancelToken, run};
 use crate::client::{NativeClient, json};
 use crate::outcome::{Json, Outcome};
-
-/// JavaScript memory as bytes, without a copy.
-struct Pinned(Uint8Array);
-
-impl AsRef<[u8]> for Pinned {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-pub(crate) fn pinned(bytes: Uint8Array) -> Bytes {
-    if bytes.is_empty() { Bytes::new() } else { Bytes::from_owner(Pinned(bytes)) }
-}
+use crate::upload::{NativeFileUpload, Sink, pinned};
 
 /// A file that is being read.
 #[napi]
@@ -52,58 +38,6 @@ impl NativeFileDownload {
     pub fn close(&self) {
         if let Ok(mut download) = self.0.try_lock() {
             *download = None;
-        }
-    }
-}
-
-/// A file that is being written piece by piece.
-#[napi]
-pub struct NativeFileUpload {
-    upload: Arc<Mutex<Option<FileUpload>>>,
-    aborted: CancellationToken,
-}
-
-#[napi]
-impl NativeFileUpload {
-    /// Takes the next piece. False: the write has ended already, and `finish` tells why.
-    #[napi(ts_return_type = "Promise<boolean>")]
-    pub fn push<'env>(
-        &self,
-        env: &'env Env,
-        piece: Uint8Array,
-        cancel: Option<&CancelToken>,
-    ) -> napi::Result<PromiseRaw<'env, Outcome<bool>>> {
-        let (upload, piece, aborted) = (self.upload.clone(), pinned(piece), self.aborted.clone());
-        run(env, cancel, async move {
-            let upload = upload.lock().await;
-            let Some(upload) = upload.as_ref() else { return Ok(false) };
-            tokio::select! {
-                pushed = upload.push(piece) => pushed,
-                () = aborted.cancelled() => Ok(false),
-            }
-        })
-    }
-
-    /// Ends the file and waits for the server's answer.
-    #[napi(ts_return_type = "Promise<FileWritten>")]
-    pub fn finish<'env>(
-        &self,
-        env: &'env Env,
-        cancel: Option<&CancelToken>,
-    ) -> napi::Result<PromiseRaw<'env, Outcome<Json>>> {
-        let upload = self.upload.clone();
-        run(env, cancel, async move {
-            let upload = upload.lock().await.take();
-            json(upload.ok_or_else(aborted)?.finish().await?)
-        })
-    }
-
-    /// Breaks the write off; the server does not get a complete file.
-    #[napi]
-    pub fn abort(&self) {
-        self.aborted.cancel();
-        if let Ok(mut upload) = self.upload.try_lock() {
-            *upload = None;
         }
     }
 }
@@ -162,10 +96,7 @@ impl NativeClient {
     ) -> Outcome<NativeFileUpload> {
         let client = self.client_for(cancel);
         let upload = within_runtime_if_available(|| client.upload_file(&sandbox, &path));
-        Outcome(upload.map(|upload| NativeFileUpload {
-            upload: Arc::new(Mutex::new(Some(upload))),
-            aborted: CancellationToken::new(),
-        }))
+        Outcome(upload.map(|upload| NativeFileUpload(Sink::new(upload))))
     }
 
     /// Removes a file or directory.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::cancel::{CancelToken, run};
 use crate::client::{NativeClient, json};
-use crate::file::pinned;
 use crate::outcome::{Json, Outcome, from_js};
+use crate::upload::pinned;
 
 #[napi]
 impl NativeClient {

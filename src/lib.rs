@@ -15,3 +15,4 @@ mod sandbox;
 mod stream;
 mod template;
 mod token;
+mod upload;

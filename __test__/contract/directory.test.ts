@@ -48,14 +48,14 @@ test.each([[-1], [0o10000], ["x; rm"], [""], [1.5]])("chmod refuses the mode %o"
 
 test("a file's transfer tells how far it is", async () => {
   const local = join(folder, "big");
-  writeFileSync(local, Buffer.alloc(300_000));
-  server.on("PUT /v1/sandboxes/sb/fs", json({ path: "/a", bytes: 300_000 }));
-  server.on("GET /v1/sandboxes/sb/fs", (response) => response.end(Buffer.alloc(300_000)));
+  writeFileSync(local, Buffer.alloc(3_000_000));
+  server.on("PUT /v1/sandboxes/sb/fs", json({ path: "/a", bytes: 3_000_000 }));
+  server.on("GET /v1/sandboxes/sb/fs", (response) => response.end(Buffer.alloc(3_000_000)));
   const steps: number[][] = [[], []];
   const { filesystem } = server.sandbox();
   await filesystem.upload(local, "/a", { onProgress: (bytes) => steps[0]?.push(bytes) });
   await filesystem.download("/a", local, { onProgress: (bytes) => steps[1]?.push(bytes) });
-  for (const [first, ...rest] of steps) expect([first ?? 0, ...rest].at(-1)).toBe(300_000);
+  for (const [first, ...rest] of steps) expect([first ?? 0, ...rest].at(-1)).toBe(3_000_000);
   expect(steps[0]?.length).toBeGreaterThan(1);
   const refused = filesystem.download("/a", join(folder, "never"), {
     onProgress: () => {

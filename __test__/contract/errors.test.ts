@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import * as sdk from "@pandastack/sdk";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { json, type Reply, ScriptedServer } from "../support/scripted-server.js";
@@ -37,11 +38,11 @@ test.each([
   const error = await failure();
   expect(error).toMatchObject({
     name,
-    message: "why",
+    message: status === 401 ? expect.stringMatching(/^why; the API key came from/) : "why",
     statusCode: status,
     requestId: "r1",
     method: "GET",
-    body: expect.stringContaining("why"),
+    body: { error: "why", request_id: "r1" },
   });
   for (const parent of [name, ...parents, "PandaStackError"]) expect(error).toBeInstanceOf(classes[parent] as typeof Error);
   expect(error).toBeInstanceOf(Error);
@@ -60,6 +61,33 @@ test.each([
 ])("the message is found (%#)", async (reply, message) => {
   server.on(GET, reply);
   expect((await failure()).message).toBe(message);
+});
+
+test("a body that is no JSON is its text, and a large one is cut", async () => {
+  server.on(GET, text("plain", 400));
+  expect((await failure()).body).toBe("plain");
+  server.on(GET, json({ error: "x".repeat(200_000) }, 400));
+  const { body } = await failure();
+  expect(body).toBeTypeOf("string");
+  expect(body.length).toBeLessThanOrEqual(64 * 1024);
+});
+
+test("a refused key is told by its source, never by its value", async () => {
+  server.on(GET, json({ error: "invalid api token" }, 401));
+  const error = await failure();
+  expect(error).toBeInstanceOf(sdk.AuthError);
+  expect(error.message).toBe(
+    "invalid api token; the API key came from the option `apiKey`: check that it is whole, not revoked, and of this server",
+  );
+  expect(inspect(error, { depth: 9 })).not.toContain("pds_test");
+});
+
+test("an address with a name and a password does not show them", async () => {
+  server.on(GET, json({ error: "x" }, 400));
+  const client = server.client({ apiUrl: server.url.replace("http://", "http://me:hidden@") });
+  const error = await client.sandboxes.get("sb").catch((error) => error);
+  expect(error.url).toBe(`${server.url}/v1/sandboxes/sb`);
+  expect(inspect(error, { depth: 9 })).not.toContain("hidden");
 });
 
 test("a request id that a proxy doubled is cut", async () => {

@@ -149,7 +149,7 @@ test("the error is raised at the caller", async () => {
   }
   const error = await theCaller().catch((error) => error);
   expect(error.stack).toContain("theCaller");
-  expect(error).toMatchObject({ method: "POST", url: `${server.url}/v1/sandboxes/sb/exec`, body: '{"error":"no"}' });
+  expect(error).toMatchObject({ method: "POST", url: `${server.url}/v1/sandboxes/sb/exec`, body: { error: "no" } });
 });
 
 test("fault 2.36: Python code cannot escape into the shell", async () => {

@@ -1,5 +1,5 @@
 // A server whose every answer a test writes, down to the pieces in which it arrives.
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, type ClientConfig, Sandbox } from "@pandastack/sdk";
@@ -58,6 +58,7 @@ export class ScriptedServer {
   readonly requests: SeenRequest[] = [];
   /** Connections that are open. */
   readonly sockets = new Set<Socket>();
+  private readonly raws = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>();
   private otherwise: Reply | undefined;
   private readonly replies = new Map<string, Reply[]>();
 
@@ -69,6 +70,8 @@ export class ScriptedServer {
   /** Listens on a port, or on a unix socket as the local engine does. */
   static async start(socketPath?: string): Promise<ScriptedServer> {
     const server = createServer((request, response) => {
+      const raw = scripted.raws.get(`${request.method} ${request.url?.split("?")[0]}`);
+      if (raw) return raw(request, response);
       const pieces: Buffer[] = [];
       request.on("data", (piece) => pieces.push(piece));
       request.on("end", () => {
@@ -91,6 +94,12 @@ export class ScriptedServer {
   /** Answers `route` (`GET /v1/x`) with these replies in order; the last one is repeated. */
   on(route: string, ...replies: Reply[]): this {
     this.replies.set(route, replies);
+    return this;
+  }
+
+  /** Hands requests of `route` over before their body is read. */
+  raw(route: string, handler: (request: IncomingMessage, response: ServerResponse) => void): this {
+    this.raws.set(route, handler);
     return this;
   }
 

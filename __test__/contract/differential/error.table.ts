@@ -8,13 +8,19 @@ const call: Row["call"] = ({ client }) => client.volumes.list();
 
 /** Statuses that 0.9.0 does not repeat, with every shape of body. */
 const refusals: Row[] = [
-  ...[400, 401, 402, 403, 409, 411, 413, 422, 500, 501, 507].map((status) => ({
+  ...[400, 402, 403, 409, 411, 413, 422, 500, 501, 507].map((status) => ({
     name: `HTTP ${status}`,
     call,
     answers: answers(status, '{"error":"no"}'),
   })),
   { name: "a message under `message`", call, answers: answers(400, '{"message":"no"}') },
-  { name: "a message under `detail`", call, answers: answers(401, '{"error":"","detail":"missing bearer token"}') },
+  { name: "a message under `detail`", call, answers: answers(400, '{"error":"","detail":"missing bearer token"}') },
+  {
+    name: "HTTP 401",
+    call,
+    answers: answers(401, '{"error":"","detail":"missing bearer token"}'),
+    deviation: { id: "refused-key", parts: ["error"] },
+  },
   { name: "plain text", call, answers: answers(500, "upstream is down", "text/plain") },
   { name: "nothing", call, answers: answers(500, "") },
   {

@@ -184,9 +184,13 @@ export const wireRows: Record<(typeof RULES)[number], Row[]> = {
     ...answered(
       volumes,
       VOLUMES,
-      [400, 401, 402, 403, 408, 409, 411, 413, 422, 500, 501, 505, 507].map((status) => json({ error: "no" }, status)),
+      [400, 402, 403, 408, 409, 411, 413, 422, 500, 501, 505, 507].map((status) => json({ error: "no" }, status)),
       { fails: true },
     ),
+    ...answered(volumes, VOLUMES, [json({ error: "no" }, 401)], {
+      fails: true,
+      deviation: { id: "refused-key", parts: ["error"] },
+    }),
     ...answered(
       volumes,
       VOLUMES,

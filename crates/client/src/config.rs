@@ -65,6 +65,8 @@ pub struct Config {
     refusal: Option<String>,
     /// The key, if there is one.
     pub api_key: Option<String>,
+    /// Where the key was found.
+    key_source: Option<String>,
     /// Time limit of a call.
     pub timeout: Duration,
     /// How long to try again while the server has no room.
@@ -92,6 +94,9 @@ struct ConfigFile {
     #[serde(rename = "apiUrl")]
     api_url_camel: Option<String>,
     api_url: Option<String>,
+    /// Where it is.
+    #[serde(skip)]
+    path: PathBuf,
     /// Why what it says is not known.
     #[serde(skip)]
     problem: Option<String>,
@@ -116,15 +121,30 @@ impl Config {
         self.refusal.as_ref().map_or(Ok(()), |text| Err(Error::new(ErrorCode::Auth, text)))
     }
 
+    /// What to do about a key that the server refused. Never the key itself.
+    pub(crate) fn key_advice(&self) -> String {
+        match &self.key_source {
+            Some(source) => {
+                format!("the API key came from {source}: check that it is whole, not revoked, and of this server")
+            }
+            None => format!("no API key was sent: set `{}`, or pass `apiKey`", env_vars::API_KEY),
+        }
+    }
+
     fn resolve_with(
         options: ClientOptions,
         env: &dyn Fn(&str) -> Option<String>,
         file: impl FnOnce() -> ConfigFile,
     ) -> Result<Self> {
         let url = set(options.api_url).or_else(|| set(env(env_vars::API))).or_else(|| set(env(env_vars::API_URL)));
-        let key = set(options.api_key).or_else(|| set(env(env_vars::API_KEY))).or_else(|| set(env(env_vars::TOKEN)));
+        let key = given_key(options.api_key, env);
         let file = if url.is_some() && key.is_some() { ConfigFile::default() } else { file() };
-        let key = key.or_else(|| set(file.token)).or_else(|| set(file.api_key_camel)).or_else(|| set(file.api_key));
+        let source = format!("the configuration file `{}`", file.path.display());
+        let key = key.or_else(|| {
+            let key = set(file.token).or_else(|| set(file.api_key_camel)).or_else(|| set(file.api_key))?;
+            Some((key, source))
+        });
+        let (key, key_source) = key.unzip();
         let url = url.or_else(|| set(file.api_url_camel)).or_else(|| set(file.api_url));
         let problem = file.problem.map(|problem| format!("; {problem}")).unwrap_or_default();
         let refusal = (url.is_none() && key.is_none()).then(|| format!("{NO_KEY}{problem}"));
@@ -134,6 +154,7 @@ impl Config {
             api_url,
             refusal,
             api_key: checked_key(key)?,
+            key_source,
             timeout: options.timeout_ms.map_or(DEFAULT_TIMEOUT, Duration::from_millis),
             capacity_wait: options.capacity_wait_ms.map_or(DEFAULT_CAPACITY_WAIT, Duration::from_millis),
             warm_up: warm_up(env),
@@ -185,6 +206,13 @@ fn bad_url(text: &str) -> Error {
     Error::option(format!("the server must be `local`, `http://…`, `https://…` or `unix:/path`, not: `{text}`"))
 }
 
+/// A key and where it is from.
+fn given_key(option: Option<String>, env: &dyn Fn(&str) -> Option<String>) -> Option<(String, String)> {
+    let from_option = set(option).map(|key| (key, "the option `apiKey`".to_owned()));
+    let from_env = |name: &str| Some((set(env(name))?, format!("the environment variable `{name}`")));
+    from_option.or_else(|| from_env(env_vars::API_KEY)).or_else(|| from_env(env_vars::TOKEN))
+}
+
 fn checked_key(key: Option<String>) -> Result<Option<String>> {
     match key {
         Some(key) if !key.bytes().all(|byte| (0x21..0x7f).contains(&byte)) => {
@@ -211,7 +239,8 @@ fn config_file(environment: &Environment) -> ConfigFile {
 }
 
 fn read_config(path: &Path) -> ConfigFile {
-    let read = std::fs::read(path).and_then(|text| Ok(serde_json::from_slice(&text)?));
+    let read = std::fs::read(path).and_then(|text| Ok(serde_json::from_slice::<ConfigFile>(&text)?));
+    let read = read.map(|file| ConfigFile { path: path.to_owned(), ..file });
     read.unwrap_or_else(|error| ConfigFile {
         problem: Some(format!("the configuration file is not readable ({error}): `{}`", path.display())),
         ..ConfigFile::default()
@@ -234,6 +263,24 @@ mod tests {
         let error = config.check().err().unwrap();
         assert_eq!(error.code(), ErrorCode::Auth);
         assert!(error.message().contains("PANDASTACK_API_KEY") && error.message().contains("PANDASTACK_API=local"));
+    }
+
+    #[test]
+    fn the_source_of_a_key_is_known_and_the_key_is_not_told() {
+        let advice = |options: ClientOptions, env: &[(&str, &str)], file: &str| {
+            let advice = resolve(options, env, file).unwrap().key_advice();
+            assert!(!advice.contains("secret"), "{advice}");
+            advice
+        };
+        let url = Some("http://h".to_owned());
+        let option = ClientOptions { api_key: Some("secret".into()), ..ClientOptions::default() };
+        assert!(advice(option, &[("PANDASTACK_API_KEY", "secret2")], "{}").contains("the option `apiKey`"));
+        let none = || ClientOptions { api_url: url.clone(), ..ClientOptions::default() };
+        for name in ["PANDASTACK_API_KEY", "PANDASTACK_TOKEN"] {
+            assert!(advice(none(), &[(name, "secret")], "{}").contains(&format!("`{name}`")));
+        }
+        assert!(advice(none(), &[], r#"{"token":"secret"}"#).contains("the configuration file"));
+        assert!(advice(none(), &[], "{}").contains("no API key was sent"));
     }
 
     #[test]

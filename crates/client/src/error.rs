@@ -64,9 +64,16 @@ impl Error {
     pub(crate) fn with_request(mut self, method: &reqwest::Method, url: &url::Url) -> Self {
         let mut shown = url.clone();
         shown.set_query(None);
+        let _ = shown.set_username("");
         let _ = shown.set_password(None);
         self.0.method = Some(method.to_string());
         self.0.url = Some(shown.to_string());
+        self
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn with_advice(mut self, advice: &str) -> Self {
+        self.0.message = format!("{}; {advice}", self.0.message);
         self
     }
 

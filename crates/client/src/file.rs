@@ -3,23 +3,16 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::Stream;
 use pandastack_protocol::error::ErrorCode;
 use pandastack_protocol::file::{FileInfo, FileList, FileWritten};
-use tokio::sync::mpsc;
 
 use crate::error::{Error, Result};
 use crate::http::request::{Body, Limit, Request, Rule};
 use crate::http::{Client, answer};
+use crate::upload::Upload;
 
 /// The slowest transfer that is waited for.
 const SLOWEST_BYTES_PER_SECOND: u64 = 256 << 10;
-
-/// Most pieces of an upload that wait to be sent.
-const WAITING: usize = 4;
-
-/// How long a server may take to store what it has received.
-const FINISHING: Duration = Duration::from_secs(60);
 
 const BYTES: &str = "application/octet-stream";
 
@@ -45,53 +38,8 @@ impl FileDownload {
     }
 }
 
-/// What an upload sends. Its end is said in so many words: an upload that is dropped must not look like one that is whole.
-enum Piece {
-    Bytes(Bytes),
-    End,
-}
-
-/// A file that is being written piece by piece. Dropped before [`Self::finish`], it breaks the write off.
-pub struct FileUpload {
-    pieces: mpsc::Sender<Piece>,
-    written: tokio::task::JoinHandle<Result<FileWritten>>,
-    patience: Duration,
-    /// How long the server may take to confirm the file.
-    finishing: Duration,
-}
-
-impl FileUpload {
-    /// Takes the next piece. False: the write has ended already, and [`Self::finish`] tells why.
-    ///
-    /// # Errors
-    /// `timeout` if the server takes nothing for as long as the client's time limit.
-    pub async fn push(&self, piece: Bytes) -> Result<bool> {
-        match tokio::time::timeout(self.patience, self.pieces.send(Piece::Bytes(piece))).await {
-            Ok(sent) => Ok(sent.is_ok()),
-            Err(_) => {
-                Err(Error::new(ErrorCode::Timeout, format!("nothing was taken for {} ms", self.patience.as_millis())))
-            }
-        }
-    }
-
-    /// Ends the file and waits for the server's answer.
-    ///
-    /// # Errors
-    /// As [`Client::write_file`].
-    pub async fn finish(mut self) -> Result<FileWritten> {
-        // Refused only if the write has ended already, and then its outcome tells why.
-        let _ = tokio::time::timeout(self.patience, self.pieces.send(Piece::End)).await;
-        let written = tokio::time::timeout(self.finishing, &mut self.written).await;
-        let written = written.map_err(|_| Error::new(ErrorCode::Timeout, "the server does not confirm the file"))?;
-        written.map_err(|error| Error::new(ErrorCode::Interrupted, "the upload was broken off").with_source(error))?
-    }
-}
-
-impl Drop for FileUpload {
-    fn drop(&mut self) {
-        self.written.abort();
-    }
-}
+/// A file that is being written piece by piece. Dropped before [`Upload::finish`], it breaks the write off.
+pub type FileUpload = Upload<FileWritten>;
 
 impl Client {
     /// Reads a whole file.
@@ -136,14 +84,12 @@ impl Client {
     /// Starts to write a file piece by piece. Must be called inside a Tokio runtime.
     ///
     /// # Errors
-    /// `invalid_option` for a path that is not absolute; what the server says comes with [`FileUpload::finish`].
+    /// `invalid_option` for a path that is not absolute; what the server says comes with [`Upload::finish`].
     pub fn upload_file(&self, sandbox: &str, path: &str) -> Result<FileUpload> {
-        let request = file(Request::put(&["sandboxes", sandbox, "fs"]), path)?.limit(Limit::None);
-        let (pieces, receiver) = mpsc::channel(WAITING);
-        let client = self.clone();
-        let write = async move { client.json_streamed(request, BYTES, stream_of(receiver)).await };
-        let finishing = self.patience_of_at_least(FINISHING);
-        Ok(FileUpload { pieces, written: tokio::spawn(write), patience: self.patience(), finishing })
+        let request = file(Request::put(&["sandboxes", sandbox, "fs"]), path)?;
+        Ok(self.upload(request, BYTES.to_owned(), |client, request, response| async move {
+            client.streamed_json(&request, response).await
+        }))
     }
 
     /// Removes a file, or a directory with all in it. No error if there is none.
@@ -203,36 +149,4 @@ fn missing_file(error: Error, path: &str) -> Error {
         .with_status(404)
         .with_request_id(error.request_id().map(str::to_owned))
         .with_source(error)
-}
-
-fn stream_of(pieces: mpsc::Receiver<Piece>) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
-    futures::stream::unfold(Some(pieces), async |pieces| {
-        let mut pieces = pieces?;
-        match pieces.recv().await {
-            Some(Piece::Bytes(bytes)) => Some((Ok(bytes), Some(pieces))),
-            Some(Piece::End) => None,
-            None => Some((Err(std::io::Error::other("the upload was broken off")), None)),
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use futures::TryStreamExt;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn only_an_upload_that_was_finished_comes_to_its_end() {
-        for finished in [true, false] {
-            let (sender, receiver) = mpsc::channel(2);
-            sender.send(Piece::Bytes(Bytes::from_static(b"a"))).await.ok();
-            if finished {
-                sender.send(Piece::End).await.ok();
-            }
-            drop(sender);
-            let sent: Result<Vec<Bytes>, _> = stream_of(receiver).try_collect().await;
-            assert_eq!(sent.is_ok(), finished);
-        }
-    }
 }

@@ -54,15 +54,7 @@ impl Client {
     /// # Errors
     /// As for every other call; `invalid_option` for a method that is none.
     pub async fn request(&self, call: &RawRequest, body: Option<(Bytes, String)>) -> Result<Bytes> {
-        let method = call.method.to_ascii_uppercase();
-        let method = method.parse().map_err(|_| Error::option(format!("not an HTTP method: `{}`", call.method)))?;
-        let mut request = Request::raw(method, &call.path)?;
-        for (name, value) in &call.query {
-            request = request.query(name, value);
-        }
-        for (name, value) in &call.headers {
-            request = request.header(name, value);
-        }
+        let mut request = Request::of(call)?;
         if let Some((bytes, content_type)) = body {
             request = request.body(Body::Bytes(bytes, content_type));
         }
@@ -70,5 +62,21 @@ impl Client {
             request = request.limit(Limit::Exactly(std::time::Duration::from_millis(limit)));
         }
         self.bytes(request).await
+    }
+}
+
+impl Request {
+    /// What a caller wrote, checked.
+    pub(crate) fn of(call: &RawRequest) -> Result<Self> {
+        let method = call.method.to_ascii_uppercase();
+        let method = method.parse().map_err(|_| Error::option(format!("not an HTTP method: `{}`", call.method)))?;
+        let mut request = Self::raw(method, &call.path)?;
+        for (name, value) in &call.query {
+            request = request.query(name, value);
+        }
+        for (name, value) in &call.headers {
+            request = request.header(name, value);
+        }
+        Ok(request)
     }
 }

@@ -84,11 +84,6 @@ impl Client {
         self.limit.or(limit).map(|limit| Instant::now() + limit)
     }
 
-    /// The caller's own limit.
-    pub(crate) fn own_limit(&self) -> Option<Duration> {
-        self.limit
-    }
-
     /// How long a stream of bytes may stand still.
     pub(crate) fn patience(&self) -> Duration {
         self.limit.unwrap_or(self.config.timeout)
@@ -130,7 +125,7 @@ impl Client {
     }
 
     /// Runs `work` until it ends or the client is closed.
-    async fn while_open<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(crate) async fn while_open<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::select! {
             biased;
             () = self.closed.cancelled() => Err(client_closed()),
@@ -169,27 +164,18 @@ impl Client {
     }
 
     /// Sends `body` as it comes. It cannot be sent again, so one try it is.
-    pub(crate) async fn json_streamed<T: DeserializeOwned>(
+    pub(crate) async fn send_streamed(
         &self,
-        request: Request,
+        request: &Request,
         content_type: &str,
         body: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static,
-    ) -> Result<T> {
-        self.while_open(self.stream_once(request, content_type, body)).await
-    }
-
-    async fn stream_once<T: DeserializeOwned>(
-        &self,
-        request: Request,
-        content_type: &str,
-        body: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static,
-    ) -> Result<T> {
+    ) -> Result<reqwest::Response> {
         self.transport.ready().await?;
         let body = std::sync::Mutex::new(Some(reqwest::Body::wrap_stream(body)));
         let response = self
             .transport
             .send(|client, base| {
-                let mut filled = self.filled(&request, client, base)?;
+                let mut filled = self.filled(request, client, base)?;
                 let body = body.lock().ok().and_then(|mut body| body.take());
                 *filled.body_mut() =
                     Some(body.ok_or_else(|| Error::new(ErrorCode::Network, "the server cannot be reached"))?);
@@ -199,12 +185,21 @@ impl Client {
                 Ok(filled)
             })
             .await
-            .map_err(|error| self.described(&request, error))?;
+            .map_err(|error| self.described(request, error))?;
         if !response.status().is_success() {
             let refusal = answer::refusal(response, false).await;
-            return Err(self.described(&request, refusal));
+            return Err(self.described(request, self.advised(request, refusal)));
         }
-        self.rest(&request, response, Some(Instant::now() + self.config.timeout)).await
+        Ok(response)
+    }
+
+    /// Reads the answer of a streamed call as JSON.
+    pub(crate) async fn streamed_json<T: DeserializeOwned>(
+        &self,
+        request: &Request,
+        response: reqwest::Response,
+    ) -> Result<T> {
+        self.rest(request, response, Some(Instant::now() + self.config.timeout)).await
     }
 
     /// Like [`Self::send`], then drops the answer's body.
@@ -248,7 +243,15 @@ impl Client {
         request.url(self.transport.base())
     }
 
-    fn described(&self, request: &Request, error: Error) -> Error {
+    /// A refused key without its source cannot be found.
+    fn advised(&self, request: &Request, refusal: Error) -> Error {
+        match refusal.status() {
+            Some(401) if !request.names_its_key() => refusal.with_advice(&self.config.key_advice()),
+            _ => refusal,
+        }
+    }
+
+    pub(crate) fn described(&self, request: &Request, error: Error) -> Error {
         match self.url(request) {
             Ok(url) => error.with_request(&request.method, &url),
             Err(_) => error,

@@ -20,6 +20,7 @@ mod retry_hook;
 mod sandbox;
 mod template;
 mod token;
+mod upload;
 
 pub use code_context::ExecutionStream;
 pub use config::{ClientOptions, Config, Endpoint, HOSTED_URL};
@@ -33,3 +34,4 @@ pub use http::Client;
 pub use lines::LineStream;
 pub use pandastack_protocol as protocol;
 pub use retry_hook::{Retry, RetryHook};
+pub use upload::Upload;

@@ -53,7 +53,7 @@ impl Client {
         let url = self.url(request)?;
         let refusal =
             super::until(deadline, request, url.clone(), answer::refusal(response, request.runs_code)).await?;
-        Err(refusal.with_request(&request.method, &url))
+        Err(self.advised(request, refusal).with_request(&request.method, &url))
     }
 
     /// None: give up.
