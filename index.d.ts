@@ -217,20 +217,32 @@ declare module "@pandastack/sdk" {
       stderr: string;
       constructor(message: string, exitCode: number, stdout?: string, stderr?: string);
   }
-  export type CommandEvent = {
-      type: "stdout";
-      text: string;
-  } | {
-      type: "stderr";
-      text: string;
-  } | {
-      type: "exit";
-      exitCode: number;
-  };
+  export type CommandEvent = CommandOutput | CommandExit;
+  export interface CommandExit {
+      readonly type: "exit";
+      readonly exitCode: number;
+  }
+  export interface CommandOptions {
+      timeoutSeconds?: number;
+      env?: Record<string, string>;
+      cwd?: string;
+      user?: string;
+      maxOutputBytes?: number;
+      signal?: AbortSignal;
+      timeoutMs?: number;
+  }
+  export interface CommandOutput {
+      readonly type: "stdout" | "stderr";
+      readonly text: string;
+      readonly bytes: Buffer;
+  }
   export class CommandsNamespace {
       private readonly client;
       private readonly sandbox;
       constructor(client: Client, sandbox: string);
+      run(command: Command, options: StartOptions & {
+          stream: true;
+      }): Promise<RunningCommand>;
       run(command: Command, options?: ExecOptions): Promise<ExecResult>;
       start(command: Command, options?: StartOptions): Promise<RunningCommand>;
   }
@@ -360,13 +372,9 @@ declare module "@pandastack/sdk" {
       stderr?: string | undefined;
       execution?: Execution | undefined;
   }
-  export interface ExecOptions {
-      timeoutSeconds?: number;
+  export interface ExecOptions extends CommandOptions {
       check?: boolean;
-      env?: Record<string, string>;
-      cwd?: string;
-      user?: string;
-      signal?: AbortSignal;
+      stream?: false;
   }
   export interface ExecResult {
       stdout: string;
@@ -376,9 +384,7 @@ declare module "@pandastack/sdk" {
       duration_ms?: number;
       truncated?: boolean;
   }
-  export interface ExecStreamCallbacks extends Omit<ExecOptions, "check"> {
-      onStdout?: (text: string) => unknown;
-      onStderr?: (text: string) => unknown;
+  export interface ExecStreamCallbacks extends CommandOptions, OutputCallbacks {
   }
   export class Execution {
       results: Result[];
@@ -422,6 +428,7 @@ declare module "@pandastack/sdk" {
       ttlSeconds?: number;
       onOutcome?: (outcome: BranchOutcome) => void;
       signal?: AbortSignal;
+      timeoutMs?: number;
   }
   export interface ExploreResult {
       winner: Sandbox | null;
@@ -574,6 +581,10 @@ declare module "@pandastack/sdk" {
   export class NotSupportedError extends ServerError {
   }
   export type OneShotLanguage = "python" | "shell";
+  export interface OutputCallbacks {
+      onStdout?: (text: string) => unknown;
+      onStderr?: (text: string) => unknown;
+  }
   export class PandaStackError extends Error {
       readonly code: ErrorCode;
       readonly statusCode?: number;
@@ -581,7 +592,7 @@ declare module "@pandastack/sdk" {
       readonly method?: string;
       readonly url?: string;
       readonly retryAfter?: number;
-      readonly body?: string;
+      readonly body?: unknown;
       stdout?: string;
       stderr?: string;
       execution?: Execution;
@@ -649,14 +660,17 @@ declare module "@pandastack/sdk" {
       env?: Record<string, string>;
       maxOutputBytes?: number;
       signal?: AbortSignal;
+      timeoutMs?: number;
   }
   export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposable {
       #private;
       private readonly stream;
-      private readonly signal;
+      private readonly settings;
       [Symbol.asyncIterator](): AsyncGenerator<CommandEvent, void, undefined>;
+      text(output?: "stdout" | "stderr"): AsyncGenerator<string, void, undefined>;
+      bytes(output?: "stdout" | "stderr"): AsyncGenerator<Buffer, void, undefined>;
       wait(): Promise<ExecResult>;
-      kill(): void;
+      kill(signal?: "SIGTERM" | "SIGKILL"): void;
       [Symbol.asyncDispose](): Promise<void>;
   }
   export class Sandbox {
@@ -674,6 +688,9 @@ declare module "@pandastack/sdk" {
       get template(): string;
       get status(): SandboxInfo["status"];
       refresh(options?: CallOptions): Promise<this>;
+      exec(command: Command, options: StartOptions & {
+          stream: true;
+      }): Promise<RunningCommand>;
       exec(command: Command, options?: ExecOptions): Promise<ExecResult>;
       execStream(command: Command, options?: ExecStreamCallbacks): Promise<number>;
       runCode(code: string, language?: OneShotLanguage, options?: ExecOptions): Promise<ExecResult>;
@@ -826,8 +843,7 @@ declare module "@pandastack/sdk" {
       delete(id: string, options?: CallOptions): Promise<void>;
   }
   export { SnapshotsAPI as SnapshotsNamespace };
-  export interface StartOptions extends Omit<ExecOptions, "check"> {
-      maxOutputBytes?: number;
+  export interface StartOptions extends CommandOptions, OutputCallbacks {
   }
   export interface TemplateBuild {
       id: string;
