@@ -104,7 +104,7 @@ test("callbacks are awaited, in order, and wait tells the end", async () => {
   expect(seen).toEqual(["a", "b", "c"].flatMap((text) => [`${text} begins`, `${text} ends`]));
 });
 
-test("fault 6: a callback that rejects ends the command, and wait rejects with its reason", async () => {
+test("fault 2.6: a callback that rejects ends the command, and wait rejects with its reason", async () => {
   server.on(STREAM, sse([out("a"), 60_000]));
   const onStdout = async () => Promise.reject(new Error("mine"));
   const command = await server.sandbox().commands.start("x", { onStdout });
