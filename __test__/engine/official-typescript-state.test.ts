@@ -51,7 +51,7 @@ test("a sandbox from a snapshot has imports and data still loaded", async () => 
   expect((await context.runCode("frame")).error).toContain("NameError");
 
   const client = new Client(config);
-  expect((await client.snapshots.list({ sandboxId: sandbox.id })).map(({ id }) => id)).toEqual([snapshot.id]);
+  expect((await client.snapshots.list({ sandbox_id: sandbox.id })).map(({ id }) => id)).toEqual([snapshot.id]);
   expect(await client.snapshots.get(snapshot.id)).toMatchObject({ id: snapshot.id, template: "code-interpreter" });
   await client.snapshots.delete(snapshot.id);
   await expect(create({ from_snapshot: snapshot.id })).rejects.toBeInstanceOf(NotFoundError);
