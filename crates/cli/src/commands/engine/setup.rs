@@ -8,7 +8,7 @@ use pandastack_engine::runsc::{self, FoundRunsc, InstallOptions, RunscError};
 
 use crate::api;
 use crate::commands::template;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::output;
 
 /// Finds or installs `runsc`, then builds the default template. Quick when all is there.
@@ -22,10 +22,15 @@ pub(crate) async fn setup() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where it is not known what is needed, nothing is removed.
 async fn remove_unused_templates(home: &Home) -> Result<()> {
-    let deleted =
-        pandastack_engine::template::prune(home, &engine::templates_in_use(home).await.map_err(CliError::new)?)?;
-    deleted.iter().for_each(|id| output::say(&format!("template {id}: removed, nothing needs it any more")));
+    match engine::templates_in_use(home).await {
+        Ok(used) => {
+            let deleted = pandastack_engine::template::prune(home, &used)?;
+            deleted.iter().for_each(|id| output::say(&format!("template {id}: removed, nothing needs it any more")));
+        }
+        Err(error) => output::say(&format!("warning: templates that nothing needs any more are kept: {error}")),
+    }
     Ok(())
 }
 

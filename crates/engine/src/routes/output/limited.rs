@@ -58,9 +58,10 @@ impl<F: Frames> Limited<F> {
 
     /// A line of standard error for a command of which a process was killed for want of memory.
     fn explain_exit(&self, json: &[u8]) -> Option<Bytes> {
-        const KILLED: i32 = 128 + 9;
+        // SIGKILL; SIGSEGV or SIGBUS where a page of shared memory could not be had.
+        const KILLED: [i32; 3] = [128 + 9, 128 + 11, 128 + 7];
         let exit: Exit = serde_json::from_slice(json).ok()?;
-        let is_killed = exit.exit_code == KILLED && self.bounds.was_short_of_memory();
+        let is_killed = KILLED.contains(&exit.exit_code) && self.bounds.was_short_of_memory();
         is_killed.then(|| format!("\n[{}]\n", self.bounds.memory_text("a process")).into())
     }
 }
@@ -127,9 +128,11 @@ mod tests {
         for (is_short, expected) in [(true, "memory limit of 64 MiB"), (false, "the Python process ended")] {
             let all = limited(vec![frame(Kind::Error, died)], Bounds::of_test(None, is_short)).await;
             assert!(all[0].1.contains(expected), "{all:?}");
-            let all = limited(vec![exit(137)], Bounds::of_test(None, is_short)).await;
-            assert_eq!(all.len(), if is_short { 2 } else { 1 });
-            assert!(!is_short || all[0].0 == Kind::Stderr && all[0].1.contains(expected));
+            for code in [137, 139] {
+                let all = limited(vec![exit(code)], Bounds::of_test(None, is_short)).await;
+                assert_eq!(all.len(), if is_short { 2 } else { 1 });
+                assert!(!is_short || all[0].0 == Kind::Stderr && all[0].1.contains(expected));
+            }
         }
         let other = r#"{"name":"ValueError","value":"v","text":"t"}"#;
         for frame in [frame(Kind::Error, other), exit(1)] {
