@@ -451,7 +451,6 @@ declare module "@pandastack/sdk" {
       bytes: number;
   };
   export class FilesystemNamespace {
-      #private;
       private readonly client;
       private readonly sandbox;
       constructor(client: Client, sandbox: string);
@@ -959,6 +958,7 @@ declare module "@pandastack/sdk" {
   }
   export { VolumesAPI as VolumesNamespace };
   export interface WalkOptions extends CallOptions {
+      followSymlinks?: boolean;
       onError?: (error: unknown, path: string) => void;
   }
   export interface WalkedDirectory {

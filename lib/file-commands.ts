@@ -17,6 +17,26 @@ export async function change(client: Client, sandbox: string, argv: string[], op
   if (exitCode !== 0) throw refusal(argv[0] ?? "", stderr.trim());
 }
 
+/** Prints, for each of its arguments, the directory that it leads to in the end, or nothing; each ended by NUL. */
+const RESOLVE = 'for path do [ ! -d "$path" ] || readlink -zf -- "$path" || true; [ -d "$path" ] || printf "\\0"; done';
+
+/** The directory that each path leads to in the end, without links in it; undefined where that is none. */
+export async function directoriesBehind(
+  client: Client,
+  sandbox: string,
+  paths: string[],
+  options: CallOptions,
+): Promise<(string | undefined)[]> {
+  const found: (string | undefined)[] = [];
+  for (const portion of portions(paths)) {
+    const { exitCode, stdout, stderr } = await exec(client, sandbox, ["sh", "-c", RESOLVE, "sh", ...portion], options);
+    const directories = stdout.split("\0").slice(0, -1);
+    if (exitCode !== 0 || directories.length !== portion.length) throw refusal("readlink", stderr.trim());
+    found.push(...directories.map((directory) => directory || undefined));
+  }
+  return found;
+}
+
 /** `paths` in as many parts as commands need. */
 export function* portions(paths: string[]): Generator<string[]> {
   let portion: string[] = [];

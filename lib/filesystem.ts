@@ -11,9 +11,10 @@ import type { CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
 import { downloadDirectory, type TransferOptions, uploadDirectory } from "./directory.js";
 import { InvalidOptionError, NotFoundError } from "./errors.js";
-import { change, portions } from "./file-commands.js";
+import { change, directoriesBehind, portions } from "./file-commands.js";
 import { callOptions, checked, checkedPath, checkedText, copyOptions, transferOptions, walkOptions } from "./options.js";
 import { pushAll } from "./upload.js";
+import { type WalkedDirectory, type WalkOptions, walkTree } from "./walk.js";
 import type { FileWritten, FileInfo as WireFileInfo } from "./wire/index.js";
 
 /** A file or directory. */
@@ -22,30 +23,11 @@ export interface FileInfo extends WireFileInfo {
   path: string;
 }
 
-/** A directory that {@link FilesystemNamespace.walk} came to. */
-export interface WalkedDirectory {
-  /** Its path. */
-  dir: string;
-  /** Directories in it. */
-  dirs: FileInfo[];
-  /** Everything else in it. */
-  files: FileInfo[];
-}
-
-/** Options of {@link FilesystemNamespace.walk}. */
-export interface WalkOptions extends CallOptions {
-  /** Takes the failure of a directory. */
-  onError?: (error: unknown, path: string) => void;
-}
-
 /** Options of a file's transfer. */
 export interface FileTransferOptions extends CallOptions {
   /** Told how many bytes have been transferred, after every piece. One that throws ends the transfer. */
   onProgress?: (bytes: number) => void;
 }
-
-/** Deepest directory that is walked: a tree that has no end must not have no end here. */
-const MAX_DEPTH = 1000;
 
 /** Bytes of a local file that are read at once: each piece costs a hop to another thread. */
 const UPLOAD_PIECE = 1 << 20;
@@ -245,31 +227,20 @@ export class FilesystemNamespace {
   }
 
   /**
-   * Every directory below `path`, parents before children, at most 1000 deep. Links to directories are not followed.
+   * Every directory below `path`, parents before children, at most 1000 deep, none twice.
    *
-   * @param options - `onError` takes the failure of a directory, and the walk goes on; default: it ends the walk.
+   * @param options - `followSymlinks`: also into directories that links lead to (default: links are listed among the files);
+   * `onError`: takes the failure of a directory, and the walk goes on (default: it ends the walk).
+   * @example
+   * for await (const { dir, files } of sandbox.filesystem.walk("/root")) console.log(dir, files.length);
    */
   async *walk(path = "/", options?: WalkOptions): AsyncGenerator<WalkedDirectory, void, undefined> {
-    const { onError, ...call } = checked(walkOptions, options, "walk") as unknown as WalkOptions;
-    const waiting = [{ path, depth: 0 }];
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
-      const walked = await this.#walked(next.path, call, onError);
-      if (!walked) continue;
-      yield walked;
-      const depth = next.depth + 1;
-      if (depth < MAX_DEPTH) waiting.push(...walked.dirs.map(({ path }) => ({ path, depth })).reverse());
-    }
-  }
-
-  async #walked(dir: string, call: CallOptions, onError: WalkOptions["onError"]): Promise<WalkedDirectory | undefined> {
-    try {
-      const entries = await this.list(dir, call);
-      return { dir, dirs: entries.filter((entry) => entry.is_dir), files: entries.filter((entry) => !entry.is_dir) };
-    } catch (error) {
-      if (!onError) throw error;
-      onError(error, dir);
-      return undefined;
-    }
+    const walk = checked(walkOptions, options, "walk") as unknown as WalkOptions;
+    const tree = {
+      list: (dir: string, call: CallOptions) => this.list(dir, call),
+      resolve: (paths: string[], call: CallOptions) => directoriesBehind(this.client, this.sandbox, paths, call),
+    };
+    yield* walkTree(tree, path, walk);
   }
 }
 

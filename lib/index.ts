@@ -62,8 +62,6 @@ export type {
   FileInfo,
   FilesystemNamespace,
   FileTransferOptions,
-  WalkedDirectory,
-  WalkOptions,
 } from "./filesystem.js";
 export type { PromoteResult, SandboxForkOptions, SandboxForkTreeOptions, SandboxPromoteOptions } from "./fork.js";
 export type {
@@ -114,6 +112,7 @@ export type {
 export type { TemplateNamespace } from "./templates.js";
 export type { TokenNamespace } from "./tokens.js";
 export { type VolumeInfo, VolumesAPI, VolumesAPI as VolumesNamespace } from "./volumes.js";
+export type { WalkedDirectory, WalkOptions } from "./walk.js";
 export type {
   CreatedToken,
   ErrorCode,

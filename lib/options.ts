@@ -47,7 +47,7 @@ export const callOptions = schema((z) => z.strictObject({ signal: signal(), time
 export const transferOptions = schema(() => callOptions().extend({ onProgress: callback() }));
 
 /** Options of `walk`. */
-export const walkOptions = schema(() => callOptions().extend({ onError: callback() }));
+export const walkOptions = schema(() => callOptions().extend({ onError: callback(), followSymlinks: flag() }));
 
 /** Options of `copy`. */
 export const copyOptions = schema(() => callOptions().extend({ recursive: flag() }));

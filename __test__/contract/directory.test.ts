@@ -125,3 +125,28 @@ test("walk goes on after a directory that cannot be read, if told to", async () 
   await walk.next();
   await expect(walk.next()).rejects.toMatchObject({ name: "AuthError" });
 });
+
+test("fault 2.26: walk follows links to directories if told to, and each directory once", async () => {
+  const link = { mode: "l" };
+  const trees: Record<string, object[]> = {
+    "/": [entry("a", { is_dir: true, mode: "d" }), entry("to b", link), entry("broken", link)],
+    "/a": [entry("up", link), entry("f")],
+    "/b": [entry("g"), entry("again", link)],
+  };
+  server.on(DIR, (response, request) => json({ entries: trees[request.query.get("path") ?? ""] ?? [] })(response, request));
+  const leads: Record<string, string> = { "/": "/", "/to b": "/b", "/broken": "", "/a/up": "/", "/to b/again": "/b" };
+  server.on(EXEC, (response, request) => {
+    const words = [...JSON.parse(request.body.toString()).cmd.matchAll(/ sh ((?:'[^']*'|\S+)(?: (?:'[^']*'|\S+))*)$/g)][0][1];
+    const paths = [...words.matchAll(/'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2]);
+    const stdout = paths.map((path) => `${leads[path]}\0`).join("");
+    json({ stdout, stderr: "", exit_code: 0 })(response, request);
+  });
+  const steps: unknown[] = [];
+  for await (const { dir, dirs, files } of server.sandbox().filesystem.walk("/", { followSymlinks: true }))
+    steps.push([dir, dirs.map(({ path }) => path), files.map(({ path }) => path)]);
+  expect(steps).toEqual([
+    ["/", ["/a", "/to b"], ["/broken"]],
+    ["/a", ["/a/up"], ["/a/f"]],
+    ["/to b", ["/to b/again"], ["/to b/g"]],
+  ]);
+});

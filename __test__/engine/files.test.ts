@@ -54,3 +54,15 @@ test("fault 4.9: a running command is read and ended", async () => {
   }
   await expect.poll(async () => (await sandbox.exec("pgrep -c sleep || true")).stdout.trim(), { timeout: 20_000 }).toBe("0");
 });
+
+test("walk follows links into each directory once, through names of any kind", async () => {
+  const setUp = `mkdir -p /tmp/w/a "/tmp/w/b c" && touch /tmp/w/a/f "/tmp/w/b c/g" && ln -s /tmp/w /tmp/w/a/up && ln -s "/tmp/w/b c" /tmp/w/$'l\\n1' && ln -s /nowhere /tmp/w/broken`;
+  expect((await sandbox.exec(["bash", "-c", setUp])).exitCode).toBe(0);
+  const found: string[] = [];
+  for await (const { files } of sandbox.filesystem.walk("/tmp/w", { followSymlinks: true }))
+    found.push(...files.map(({ path }) => path));
+  expect(found.sort()).toEqual(["/tmp/w/a/f", "/tmp/w/b c/g", "/tmp/w/broken"]);
+  const plain: string[] = [];
+  for await (const { dirs } of sandbox.filesystem.walk("/tmp/w")) plain.push(...dirs.map(({ path }) => path));
+  expect(plain.sort()).toEqual(["/tmp/w/a", "/tmp/w/b c"]);
+});
