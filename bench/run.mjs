@@ -1,11 +1,12 @@
 // Prints what is promised as fast: medians and spreads, never asserted anywhere.
-// Usage: node bench/run.mjs [client] [engine]; default: both.
+// Usage: node bench/run.mjs [engine] [state] [client]; default: all.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { clientRows } from "./client.mjs";
 import { engineRows } from "./engine.mjs";
 import { missing, printTable } from "./measure.mjs";
+import { stateRows } from "./state.mjs";
 
-const parts = { engine: engineRows, client: clientRows };
+const parts = { engine: engineRows, state: stateRows, client: clientRows };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
 const unknown = chosen.filter((name) => !(name in parts));
 if (unknown.length > 0) {
