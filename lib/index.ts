@@ -80,6 +80,7 @@ export type { RequestBody, RequestHeaders, RequestOptions } from "./request.js";
 export { type Chart, type DataFrame, Result } from "./result.js";
 export { type CommandEvent, type CommandExit, type CommandOutput, RunningCommand } from "./running-command.js";
 export {
+  type EventsOptions,
   type LogsOptions,
   type OneShotLanguage,
   Sandbox,
@@ -115,11 +116,17 @@ export { type VolumeInfo, VolumesAPI, VolumesAPI as VolumesNamespace } from "./v
 export type { WalkedDirectory, WalkOptions } from "./walk.js";
 export type {
   CreatedToken,
+  Egress,
+  EgressInfo,
+  EgressLists,
+  EgressPreset,
   ErrorCode,
   ExecutionStatus,
   FileWritten,
   LifecycleInfo,
+  SandboxEvent,
   SandboxLimits,
   SandboxStatus,
+  Secret,
   TokenInfo,
 } from "./wire/index.js";

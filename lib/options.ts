@@ -80,6 +80,29 @@ const sandboxLimits = schema((z) => {
   });
 });
 
+/** What a sandbox may reach. The server knows what an entry may be. */
+export const egress = schema((z) => {
+  const entries = z.array(text()).max(256).optional();
+  return z.union(
+    [z.enum(["all", "none"]), z.strictObject({ allow: entries, deny: entries })],
+    "must be `all`, `none`, or an object with the lists `allow` and `deny`",
+  );
+});
+
+/** Secrets by name. A wrong value is not repeated. */
+const secrets = schema((z) =>
+  z.record(
+    z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "must be the name of an environment variable"),
+    z.strictObject({
+      value: z.string().regex(/^[ -~]{1,8192}$/, "must be 1 to 8192 printable ASCII characters"),
+      hosts: z.array(text()).min(1).max(64),
+    }),
+  ),
+);
+
+/** Options of `events`. */
+export const eventsOptions = schema((z) => callOptions().extend({ tail: z.number().int().optional() }));
+
 /** Options of `create`, in both spellings of 0.9.0. */
 export const createOptions = schema((z) =>
   callOptions().extend({
@@ -95,6 +118,8 @@ export const createOptions = schema((z) =>
     metadata: strings(),
     volumes: z.array(z.strictObject({ name: text(), readOnly: flag(), read_only: flag() })).optional(),
     limits: sandboxLimits().optional(),
+    egress: egress().optional(),
+    secrets: secrets().optional(),
   }),
 );
 

@@ -32,14 +32,14 @@ import {
 } from "./fork.js";
 import { logLines } from "./log-lines.js";
 import { logsOptions } from "./namespace-options.js";
-import { callOptions, checked, checkedText, codeContextOptions } from "./options.js";
+import { callOptions, checked, checkedText, codeContextOptions, egress as egressOption, eventsOptions } from "./options.js";
 import { portsOf, previewUrl } from "./preview.js";
 import type { RequestOptions } from "./request.js";
 import type { RunningCommand } from "./running-command.js";
 import type { SandboxInfo } from "./sandbox-info.js";
 import { quoted } from "./shell.js";
 import type { SnapshotInfo } from "./snapshots.js";
-import type { CodeContextInfo, LifecycleInfo } from "./wire/index.js";
+import type { CodeContextInfo, Egress, EgressInfo, LifecycleInfo, SandboxEvent, Secret } from "./wire/index.js";
 
 /**
  * What a sandbox may use; the local engine's defaults hold for what is left out. What happens where a limit is reached is in
@@ -92,6 +92,19 @@ export interface SandboxCreateOptions {
   }[];
   /** What it may use. Local engine only. */
   limits?: SandboxLimitOptions;
+  /** What it may reach; see {@link Egress}. Default: what the sandbox of its snapshot could, else `"all"`, the public internet. */
+  egress?: Egress;
+  /**
+   * Secrets that programs in it use without seeing them, by the name of an environment variable. The variable holds a placeholder; the
+   * engine puts `value` in where the placeholder stands in a header of a request to one of `hosts` over HTTPS. Default: those of the
+   * sandbox of its snapshot.
+   *
+   * @example
+   * ```ts
+   * await Sandbox.create({ secrets: { API_KEY: { value: "key-1", hosts: ["api.example.com"] } } });
+   * ```
+   */
+  secrets?: Record<string, Secret>;
   /** Aborts the call; a sandbox that was on its way is deleted. */
   signal?: AbortSignal;
   /** Time limit of each try in milliseconds. Default: at least 120 000. */
@@ -107,6 +120,12 @@ export interface LogsOptions extends CallOptions {
   stream?: "stdout" | "stderr" | "both";
   /** True: waits for what comes. Default false. */
   follow?: boolean;
+}
+
+/** Options of {@link Sandbox.events}. */
+export interface EventsOptions extends CallOptions {
+  /** How many of the last events. Default 50; 0: all that are kept. */
+  tail?: number;
 }
 
 /** How long memory and disk may take to be written or read, in milliseconds. */
@@ -370,6 +389,37 @@ export class Sandbox {
     const answer = await this.client.request("GET", pathOf("sandboxes", this.id, "ports"), control(options, "previewUrls"));
     const ports = portsOf(listOf(answer, "ports", "items"));
     return Object.fromEntries(ports.map((port) => [port, this.previewUrl(port)]));
+  }
+
+  /** What it may reach, and the hosts of its secrets. */
+  async egress(options?: CallOptions): Promise<EgressInfo> {
+    return ask(this.client, "GET", pathOf("sandboxes", this.id, "egress"), control(options, "egress"));
+  }
+
+  /**
+   * Changes what it may reach. Connections that are no longer allowed are closed. Its secrets stay.
+   *
+   * @example
+   * ```ts
+   * await sandbox.setEgress({ allow: ["pypi.org:443", "*.pythonhosted.org:443"] });
+   * ```
+   * @throws {BadRequestError} that names an entry which makes no sense.
+   */
+  async setEgress(egress: Egress, options?: CallOptions): Promise<EgressInfo> {
+    const json = { egress: checked(egressOption, egress, "setEgress") };
+    return ask(this.client, "PUT", pathOf("sandboxes", this.id, "egress"), { ...control(options, "setEgress"), json });
+  }
+
+  /**
+   * What happened to it, oldest first: its states, copies of it, and attempts to reach what it may not (`egress.denied`). The server keeps the
+   * last 1000 events, for an hour after its end.
+   *
+   * @param options - `tail`: how many of the last ones. Default 50; 0: all.
+   */
+  async events(options?: EventsOptions): Promise<SandboxEvent[]> {
+    const { tail, ...limits } = checked(eventsOptions, options, "events");
+    const request = { ...control(limits, "events"), query: { tail } };
+    return listOf(await this.client.request("GET", pathOf("sandboxes", this.id, "events"), request), "events", "items");
   }
 
   /** TTL, persistence and idle time. */

@@ -6,7 +6,7 @@ import type { CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
 import { callOptions, checked, checkedText, createOptions } from "./options.js";
 import { Sandbox, type SandboxCreateOptions } from "./sandbox.js";
-import type { CreateSandbox, SandboxLimits, VolumeAttachment } from "./wire/index.js";
+import type { CreateSandbox, Egress, SandboxLimits, VolumeAttachment } from "./wire/index.js";
 
 /** Template that is used when none is named. */
 const DEFAULT_TEMPLATE = "code-interpreter";
@@ -67,6 +67,8 @@ function requestOf(options: Omit<CheckedOptions, "signal" | "timeoutMs">): Creat
     ...(ttl === undefined ? {} : { ttl_seconds: ttl }),
     ...(options.persistent === undefined ? {} : { persistent: options.persistent }),
     ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+    ...(options.egress === undefined ? {} : { egress: options.egress as Egress }),
+    ...(options.secrets === undefined ? {} : { secrets: options.secrets }),
     ...(options.volumes === undefined ? {} : { volumes: options.volumes.map(attachment) }),
     ...(options.limits === undefined ? {} : { limits: limitsOf(options.limits) }),
   };

@@ -35,6 +35,31 @@ describe("create", () => {
     expect(server.requests[0]?.headers["user-agent"]).toMatch(/^pandastack-sdk\/\d+\.\d+\.\d+$/);
   });
 
+  test("sends what it may reach and its secrets", async () => {
+    server.on(CREATE, json(INFO, 201));
+    const egress = { allow: ["example.com:443"], deny: ["10.0.0.0/8"] };
+    const secrets = { KEY: { value: "hush", hosts: ["api.example.com"] } };
+    await Sandbox.create({ egress, secrets }, server.client());
+    expect(body()).toEqual({ template: "code-interpreter", egress, secrets });
+  });
+
+  test("refuses secrets and rules that are none, without a secret's value", async () => {
+    for (const options of [
+      { egress: "some" },
+      { egress: { allow: "example.com" } },
+      { egress: { alow: [] } },
+      { secrets: { KEY: { value: "hush\n", hosts: ["a.example"] } } },
+      { secrets: { "a b": { value: "hush", hosts: ["a.example"] } } },
+      { secrets: { KEY: { value: "hush", hosts: [] } } },
+    ]) {
+      const error = await Sandbox.create(options as never, server.client()).catch((error) => error);
+      expect(error).toBeInstanceOf(InvalidOptionError);
+      expect(error.message).toMatch(/^Sandbox\.create: /);
+      expect(error.message).not.toContain("hush");
+    }
+    expect(server.requests).toEqual([]);
+  });
+
   test("takes both spellings, if they agree", async () => {
     server.on(CREATE, json(INFO, 201));
     const { sandboxes } = server.client();
@@ -277,4 +302,26 @@ test("any call", async () => {
   expect(await client.request("GET", "/a%20b%2Fc", { parseAs: "text" })).toBe('"text"');
   await expect(client.request("GET", "a/%2e%2e/b")).rejects.toMatchObject({ name: "InvalidOptionError" });
   expect(client).toBeInstanceOf(Client);
+});
+
+describe("egress and events", () => {
+  test("rules are asked for and changed", async () => {
+    const sandbox = Sandbox.fromInfo(INFO as never, server.client());
+    const answer = { egress: "none", secrets: { KEY: ["api.example.com"] } };
+    server.on("GET /v1/sandboxes/sb/egress", json(answer)).on("PUT /v1/sandboxes/sb/egress", json(answer));
+    expect(await sandbox.egress()).toEqual(answer);
+    expect(await sandbox.setEgress("none")).toEqual(answer);
+    expect(JSON.parse(server.requests[1]?.body.toString() ?? "")).toEqual({ egress: "none" });
+    await expect(sandbox.setEgress("nothing" as never)).rejects.toThrow(/^setEgress: must be `all`, `none`/);
+  });
+
+  test("events come as a list, whatever holds it", async () => {
+    const sandbox = Sandbox.fromInfo(INFO as never, server.client());
+    const event = { time: "2026-01-01T00:00:00Z", sandbox_id: "sb", type: "sandbox.running", new: 1 };
+    server.on("GET /v1/sandboxes/sb/events", json({ events: [event] }), json({ events: null }), json([event]));
+    expect(await sandbox.events({ tail: 0 })).toEqual([event]);
+    expect(server.requests[0]?.query.get("tail")).toBe("0");
+    expect(await sandbox.events()).toEqual([]);
+    expect(await sandbox.events()).toEqual([event]);
+  });
 });

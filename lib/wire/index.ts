@@ -2,7 +2,9 @@
  * Types of the wire, generated from `crates/protocol` by `npm run build:types`, and the two that only the addon knows.
  */
 export type * from './code_context.js'
+export type * from './egress.js'
 export type { ErrorBody, ErrorCode } from './error.js'
+export type * from './event.js'
 export type { Chunk, ExecEvent, ExecRequest, ExecResult as WireExecResult, ExitEvent } from './exec.js'
 export type * from './file.js'
 export type * from './fork.js'

@@ -7,6 +7,11 @@ pub fn now_rfc3339() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
+/// This long ago, as RFC 3339 in UTC with milliseconds.
+pub(crate) fn rfc3339_before(age: std::time::Duration) -> String {
+    humantime::format_rfc3339_millis(SystemTime::now().checked_sub(age).unwrap_or(UNIX_EPOCH)).to_string()
+}
+
 /// Milliseconds since the Unix epoch as RFC 3339 in UTC; what lies beyond the calendar becomes its last second.
 pub fn rfc3339_of_ms(milliseconds: u64) -> String {
     /// The last millisecond of the year 9999.

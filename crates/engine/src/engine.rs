@@ -10,16 +10,21 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use pandastack_protocol::egress::{Egress, EgressInfo};
+use pandastack_protocol::event::SandboxEvent;
 use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo, SandboxStatus};
 use pandastack_protocol::template::TemplateInfo;
 use pandastack_protocol::token::{CreatedToken, TokenInfo};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::cgroup::Cgroups;
+use crate::egress::SandboxEgress;
+use crate::egress::keys::Keys;
 use crate::error::EngineError;
+use crate::event::EventLog;
 use crate::guest::GuestClient;
 use crate::home::Home;
 use crate::host;
@@ -32,7 +37,7 @@ pub use status::{EngineStatus, SandboxUse};
 
 /// Called once for each sandbox that takes requests: newly made, or found running when the engine opened. The client ends with
 /// [`EngineError::SandboxGone`] when the sandbox does; using its `egress_accept` does not count as use of the sandbox.
-pub type RunningHook = Arc<dyn Fn(SandboxInfo, GuestClient) + Send + Sync>;
+pub type RunningHook = Arc<dyn Fn(SandboxInfo, GuestClient, Arc<SandboxEgress>) + Send + Sync>;
 
 /// What an engine needs to know.
 #[derive(Clone)]
@@ -92,6 +97,8 @@ pub(crate) struct Inner {
     pub(crate) runsc: Runsc,
     pub(crate) store: Store,
     pub(crate) cgroups: Cgroups,
+    pub(crate) events: EventLog,
+    pub(crate) keys: Arc<Keys>,
     sandboxes: Mutex<HashMap<String, Arc<Sandbox>>>,
     pub(crate) ready_pool: ReadyPool,
     pub(crate) blank_pool: BlankPool,
@@ -130,10 +137,13 @@ impl Engine {
             .map_err(|error| EngineError::Internal(format!("cannot make the home ({error}): `{}`", root.display())))?;
         let lock = take_lock(&config.home).await?;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let store = Store::open(&root.join("engine.db"))?;
         let inner = Arc::new(Inner {
             runsc: Runsc::new(&config.runsc.path, config.home.run()),
-            store: Store::open(&root.join("engine.db"))?,
             cgroups: Cgroups::find(&config.home, u64::from(config.most_memory_mb) << 20),
+            events: EventLog::new(store.clone()),
+            keys: Arc::new(Keys::in_folder(config.home.egress())),
+            store,
             config,
             sandboxes: Mutex::default(),
             ready_pool: ReadyPool::default(),
@@ -149,6 +159,7 @@ impl Engine {
             lock: Mutex::new(Some(lock)),
         });
         inner.adopt_all().await?;
+        inner.tasks.spawn(inner.events.clone().keep_writing(inner.closing.clone()));
         inner.start_reaper();
         inner.start_packer();
         inner.warm_up();
@@ -197,6 +208,30 @@ impl Engine {
     /// Changes how long a sandbox lives. Counts as use of it, but does not wake it.
     pub async fn update_lifecycle(&self, id: &str, update: UpdateLifecycle) -> Result<LifecycleInfo, EngineError> {
         self.inner.update_lifecycle(id, update).await
+    }
+
+    /// What a sandbox may reach. Neither use of it nor a reason to wake it.
+    pub async fn egress(&self, id: &str) -> Result<EgressInfo, EngineError> {
+        self.inner.egress(id).await
+    }
+
+    /// Changes what a sandbox may reach; connections that are no longer allowed are closed. Does not wake it.
+    pub async fn set_egress(&self, id: &str, egress: Egress) -> Result<EgressInfo, EngineError> {
+        self.inner.set_egress(id, egress).await
+    }
+
+    /// The last `tail` events of a sandbox, oldest first; all that are kept if `None`. Those of an ended sandbox are kept for an hour.
+    pub async fn events(&self, id: &str, tail: Option<usize>) -> Result<Vec<SandboxEvent>, EngineError> {
+        let events = self.inner.events.of(id, tail).await?;
+        if events.is_empty() {
+            self.inner.find(id).await?;
+        }
+        Ok(events)
+    }
+
+    /// Events of all sandboxes from now on.
+    pub fn follow_events(&self) -> broadcast::Receiver<SandboxEvent> {
+        self.inner.events.follow()
     }
 
     /// The templates that sandboxes can be made from.
@@ -256,6 +291,7 @@ impl Engine {
         } else {
             self.inner.let_go();
         }
+        self.inner.events.write().await?;
         self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(())
     }

@@ -99,6 +99,11 @@ impl Home {
         self.root.join("hibernated")
     }
 
+    /// Keys for the secrets of sandboxes.
+    pub fn egress(&self) -> PathBuf {
+        self.root.join("egress")
+    }
+
     /// The socket on which the engine serves the API.
     pub fn socket(&self) -> PathBuf {
         self.root.join("engine.sock")

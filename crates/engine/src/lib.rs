@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod egress;
 pub mod engine;
 pub mod error;
+pub mod event;
 pub mod guest;
 pub mod home;
 mod host;

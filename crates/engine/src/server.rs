@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{self, Access, TcpAccess};
-use crate::egress::{self, Dialer, UpstreamProxies};
+use crate::egress::{self, Outside, UpstreamProxies};
 use crate::engine::{Engine, EngineConfig, RunningHook};
 use crate::error::EngineError;
 use crate::router::{AppState, Stop, router};
@@ -75,9 +75,9 @@ pub async fn serve(
     if let Some(address) = options.listen {
         access::check_listen(address, options.tcp.remote).map_err(ServeError::Setting)?;
     }
-    let dialer = Dialer::new(UpstreamProxies::from_env().map_err(ServeError::Setting)?);
+    let outside = Outside::new(UpstreamProxies::from_env().map_err(ServeError::Setting)?);
     let socket_path = options.socket.clone().unwrap_or_else(|| config.home.socket());
-    config.on_running = Some(open_egress(dialer));
+    config.on_running = Some(open_egress(outside));
     let engine = Engine::open(config).await?;
     let served = serve_engine(engine.clone(), &options, socket_path.clone(), ready).await;
     let kill = matches!(served, Ok(Stop { kill: true }));
@@ -89,9 +89,9 @@ pub async fn serve(
 }
 
 /// Each sandbox that runs gets its way out.
-fn open_egress(dialer: Dialer) -> RunningHook {
-    Arc::new(move |_, guest| {
-        tokio::spawn(egress::gateway::serve(guest, dialer.clone()));
+fn open_egress(outside: Outside) -> RunningHook {
+    Arc::new(move |_, guest, rules| {
+        tokio::spawn(egress::gateway::serve(guest, outside.clone(), rules));
     })
 }
 

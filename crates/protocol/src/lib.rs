@@ -5,8 +5,10 @@
 #![deny(missing_docs)]
 
 pub mod code_context;
+pub mod egress;
 pub mod env_vars;
 pub mod error;
+pub mod event;
 pub mod exec;
 pub mod file;
 pub mod fork;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Extra;
+use crate::egress::{Egress, Secret};
 use crate::limits::SandboxLimits;
 
 /// The template that is used when none is named.
@@ -120,4 +121,10 @@ pub struct CreateSandbox {
     /// What it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<SandboxLimits>,
+    /// What it may reach. Default: what its snapshot's sandbox could, else `all`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub egress: Option<Egress>,
+    /// Secrets by the name of the environment variable that stands for each, at most 64. Default: those of its snapshot's sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<BTreeMap<String, Secret>>,
 }

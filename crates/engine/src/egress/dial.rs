@@ -10,9 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::carried::{Carried, Reached};
 use super::connect;
 use super::network::{HostNetwork, Network};
-use super::policy::{self, Destination, Kind, Refusal};
+use super::policy::{Destination, Kind, Refusal};
+use super::sandbox::SandboxEgress;
 use super::upstream::{UpstreamProxies, UpstreamProxy};
 
 const RESOLVE_LIMIT: Duration = Duration::from_secs(10);
@@ -40,68 +42,134 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// Opens connections for sandboxes. Cheap to clone.
+/// The way to the outside that all sandboxes share. Cheap to clone.
 #[derive(Clone)]
-pub struct Dialer {
+pub struct Outside {
     network: Arc<dyn Network>,
     upstream: Arc<UpstreamProxies>,
 }
 
-impl Dialer {
-    /// A dialer on the host's network.
+impl Outside {
+    /// The host's network.
     pub fn new(upstream: UpstreamProxies) -> Self {
         Self::with_network(Arc::new(HostNetwork), upstream)
     }
 
-    /// A dialer on any network.
+    /// Any network.
     pub fn with_network(network: Arc<dyn Network>, upstream: UpstreamProxies) -> Self {
         Self { network, upstream: Arc::new(upstream) }
     }
+}
+
+/// Opens what one connection of a sandbox asks for. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Dialer {
+    outside: Outside,
+    carried: Arc<Carried>,
+}
+
+impl Dialer {
+    pub(super) fn new(outside: Outside, carried: Arc<Carried>) -> Self {
+        Self { outside, carried }
+    }
+
+    /// The connection that it dials for.
+    pub(super) fn carried(&self) -> Arc<Carried> {
+        Arc::clone(&self.carried)
+    }
+
+    /// The sandbox that it dials for.
+    pub(super) fn egress(&self) -> &SandboxEgress {
+        self.carried.egress()
+    }
 
     /// The host's own proxies.
-    pub fn upstream(&self) -> &UpstreamProxies {
-        &self.upstream
+    pub(super) fn upstream(&self) -> &UpstreamProxies {
+        &self.outside.upstream
     }
 
     /// A tunnel to `host`, through the host's own proxy if it has one for it.
-    pub async fn tunnel(&self, host: &str, port: u16) -> Result<Box<dyn Stream>, DialError> {
-        let Some(proxy) = self.upstream.for_tunnel(&bare(host)) else {
+    pub(super) async fn tunnel(&self, host: &str, port: u16) -> Result<Box<dyn Stream>, DialError> {
+        let Some(proxy) = self.upstream().for_tunnel(&bare(host)) else {
             return Ok(Box::new(self.connect(host, port).await?));
         };
-        let stream = self.connect_upstream(proxy, host).await?;
+        let stream = self.connect_upstream(proxy, host, port).await?;
         let tunnel = timeout(CONNECT_LIMIT, connect::through(stream, proxy, host, port)).await;
         let tunnel = tunnel.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         Ok(Box::new(tunnel.map_err(|error| DialError::Unreachable(format!("{host}:{port}"), error))?))
     }
 
     /// Connects to `host` itself. The addresses that were checked are the ones connected to.
-    pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
-        let addresses = match policy::check_host(host)? {
-            Destination::Address(address) => self.allowed(host, vec![address])?,
-            Destination::Name(name) => self.allowed(host, self.resolve(&name).await?)?,
-        };
-        self.connect_any(host, port, &addresses).await
+    pub(super) async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+        let connected = self.connect_checked(host, port).await;
+        self.note_refusal(host, port, connected)
     }
 
     /// Connects to the host's own proxy, which is to reach `host`.
     ///
-    /// The proxy resolves the name; a name that this machine too can resolve must also lead to the public internet.
-    pub async fn connect_upstream(&self, proxy: &UpstreamProxy, host: &str) -> Result<TcpStream, DialError> {
-        if let Destination::Name(name) = policy::check_host(host)?
-            && let Ok(Ok(addresses)) = timeout(Duration::from_secs(1), self.network.resolve(&name)).await
-            && !addresses.is_empty()
-        {
-            self.allowed(host, addresses)?;
+    /// The proxy resolves the name; a name that this machine too can resolve must also lead to what is allowed.
+    pub(super) async fn connect_upstream(
+        &self,
+        proxy: &UpstreamProxy,
+        host: &str,
+        port: u16,
+    ) -> Result<TcpStream, DialError> {
+        let connected = self.connect_upstream_checked(proxy, host, port).await;
+        self.note_refusal(host, port, connected)
+    }
+
+    async fn connect_checked(&self, host: &str, port: u16) -> Result<TcpStream, DialError> {
+        let destination = self.check_destination(host, port)?;
+        let addresses = match &destination {
+            Destination::Address(address) => vec![*address],
+            Destination::Name(name) => self.allowed(host, port, self.resolve(name).await?)?,
+        };
+        let stream = self.connect_any(host, port, &addresses).await?;
+        let address = stream.0;
+        self.carried.reach(Reached { destination, port, address: Some((address, self.is_own(address))) })?;
+        Ok(stream.1)
+    }
+
+    async fn connect_upstream_checked(
+        &self,
+        proxy: &UpstreamProxy,
+        host: &str,
+        port: u16,
+    ) -> Result<TcpStream, DialError> {
+        let destination = self.check_destination(host, port)?;
+        if let Destination::Name(name) = &destination {
+            match timeout(Duration::from_secs(1), self.outside.network.resolve(name)).await {
+                Ok(Ok(addresses)) if !addresses.is_empty() => drop(self.allowed(host, port, addresses)?),
+                _ if self.egress().rules().need_addresses() => {
+                    return Err(Kind::Unchecked.refuse(format!("{name}:{port}")).into());
+                }
+                _ => {}
+            }
         }
         let addresses = match proxy.host.parse() {
             Ok(address) => vec![address],
             Err(_) => self.resolve(&proxy.host).await?,
         };
-        self.connect_any(&proxy.host, proxy.port, &addresses).await
+        let (_, stream) = self.connect_any(&proxy.host, proxy.port, &addresses).await?;
+        self.carried.reach(Reached { destination, port, address: None })?;
+        Ok(stream)
+    }
+
+    /// What `host` is, if the sandbox may ask for it.
+    fn check_destination(&self, host: &str, port: u16) -> Result<Destination, Refusal> {
+        self.carried.begin();
+        let destination = Destination::parse(host)?;
+        let is_own = matches!(destination, Destination::Address(address) if self.is_own(address));
+        self.egress().rules().check_destination(&destination, port, is_own)?;
+        Ok(destination)
+    }
+
+    fn is_own(&self, address: IpAddr) -> bool {
+        self.outside.network.is_own(address)
     }
 
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, DialError> {
-        let found = timeout(RESOLVE_LIMIT, self.network.resolve(name))
+        let found = timeout(RESOLVE_LIMIT, self.outside.network.resolve(name))
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let addresses = found.map_err(|error| DialError::Unresolvable(name.to_owned(), error))?;
@@ -111,41 +179,41 @@ impl Dialer {
         Ok(addresses)
     }
 
-    /// The addresses that may be connected to; a refusal if there are none.
-    fn allowed(&self, host: &str, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Refusal> {
+    /// The addresses of a name that may be connected to; a refusal if there are none.
+    fn allowed(&self, host: &str, port: u16, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Refusal> {
+        let rules = self.egress().rules();
         let mut refusal = None;
         let mut allowed = Vec::new();
         for address in addresses {
-            match self.check(address) {
+            match rules.check_address(address, port, self.is_own(address)) {
                 Ok(()) => allowed.push(address),
                 Err(kind) => refusal = Some((kind, address)),
             }
         }
         match refusal {
-            Some((kind, address)) if allowed.is_empty() => {
-                let destination =
-                    if host.contains(&address.to_string()) { host.to_owned() } else { format!("{host} ({address})") };
-                Err(Refusal { kind, destination })
-            }
+            Some((kind, address)) if allowed.is_empty() => Err(kind.refuse(format!("{host} ({address})"))),
             _ => Ok(allowed),
         }
     }
 
-    fn check(&self, address: IpAddr) -> Result<(), Kind> {
-        policy::check_address(address).map_err(|refusal| refusal.kind)?;
-        if self.network.is_own(address) { Err(Kind::Host) } else { Ok(()) }
-    }
-
-    async fn connect_any(&self, host: &str, port: u16, addresses: &[IpAddr]) -> Result<TcpStream, DialError> {
+    async fn connect_any(&self, host: &str, port: u16, addresses: &[IpAddr]) -> Result<(IpAddr, TcpStream), DialError> {
         let mut last = io::Error::other("no addresses");
         for address in addresses.iter().take(MOST_ADDRESSES) {
-            match timeout(CONNECT_LIMIT, self.network.connect(SocketAddr::new(*address, port))).await {
-                Ok(Ok(stream)) => return Ok(stream),
+            match timeout(CONNECT_LIMIT, self.outside.network.connect(SocketAddr::new(*address, port))).await {
+                Ok(Ok(stream)) => return Ok((*address, stream)),
                 Ok(Err(error)) => last = error,
                 Err(_) => last = io::ErrorKind::TimedOut.into(),
             }
         }
         Err(DialError::Unreachable(format!("{host}:{port}"), last))
+    }
+
+    /// What the policy refused is an event of the sandbox.
+    fn note_refusal<T>(&self, host: &str, port: u16, outcome: Result<T, DialError>) -> Result<T, DialError> {
+        if let Err(DialError::Forbidden(refusal)) = &outcome {
+            self.egress().note_refusal(host, port, refusal);
+        }
+        outcome
     }
 }
 

@@ -8,7 +8,16 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::carried::Carried;
+use super::dial::{Dialer, Outside};
+use super::keys::Keys;
 use super::network::{Network, Pending};
+use super::rules::Rules;
+use super::sandbox::SandboxEgress;
+use super::secret::Secrets;
+use super::upstream::UpstreamProxies;
+use crate::event::EventLog;
+use crate::store::Store;
 
 /// The public address that stands for the server.
 pub(super) const PUBLIC: &str = "203.0.113.5";
@@ -37,6 +46,23 @@ impl Network for FakeNetwork {
     fn is_own(&self, address: IpAddr) -> bool {
         address.to_string() == "203.0.113.99"
     }
+}
+
+/// The egress of a sandbox without secrets.
+pub(super) fn egress(rules: serde_json::Value) -> Arc<SandboxEgress> {
+    let rules = Rules::parse(&serde_json::from_value(rules).unwrap()).unwrap();
+    let keys = Arc::new(Keys::in_folder("/nonexistent".into()));
+    SandboxEgress::new("sandbox", rules, Secrets::default(), keys, events())
+}
+
+/// A log in memory.
+pub(super) fn events() -> EventLog {
+    EventLog::new(Store::open(std::path::Path::new(":memory:")).unwrap())
+}
+
+/// What one connection of the sandbox is dialled with.
+pub(super) fn dialer(network: &FakeNetwork, upstream: UpstreamProxies, egress: &Arc<SandboxEgress>) -> Dialer {
+    Dialer::new(Outside::with_network(Arc::new(network.clone()), upstream), Carried::new(egress.clone()))
 }
 
 /// A server that answers each connection's first bytes with `answer(bytes)` and closes.

@@ -14,21 +14,22 @@ use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 
-use super::dial::{DialError, Dialer, Stream, bare};
+use super::dial::{DialError, Dialer, bare};
 use super::proxy::HEAD_LIMIT;
+use super::tunnel::Tunnel;
 
 /// Most bytes of a request's head.
 const MAX_HEAD: usize = 64 << 10;
 
-type Body = BoxBody<Bytes, hyper::Error>;
+pub(super) type Body = BoxBody<Bytes, hyper::Error>;
 
 /// A tunnel that is to be carried once the answer to its `CONNECT` is out.
-struct Tunnel {
+struct Asked {
     sandbox: OnUpgrade,
-    outside: Box<dyn Stream>,
+    tunnel: Tunnel,
 }
 
 /// Serves requests until the connection ends or becomes a tunnel, then carries the tunnel.
@@ -36,39 +37,39 @@ pub(super) async fn serve<S>(stream: S, dialer: Dialer)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let tunnel = Arc::new(Mutex::new(None));
-    let service = service_fn(|request| answer(request, dialer.clone(), tunnel.clone()));
-    let served = server::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_LIMIT)
-        .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades()
-        .await;
+    let asked = Arc::new(Mutex::new(None));
+    let service = service_fn(|request| answer(request, dialer.clone(), asked.clone()));
+    let served = http_server().serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     if let Err(error) = served {
         tracing::debug!(%error, "egress connection ended");
     }
-    if let Some(Tunnel { sandbox, mut outside }) = tunnel.lock().await.take()
+    if let Some(Asked { sandbox, tunnel }) = asked.lock().await.take()
         && let Ok(sandbox) = sandbox.await
     {
-        let carried = copy_bidirectional(&mut TokioIo::new(sandbox), &mut outside).await;
-        tracing::debug!(?carried, "egress tunnel ended");
+        tunnel.carry(TokioIo::new(sandbox), &dialer).await;
     }
+}
+
+/// A server of HTTP/1 with the limits of everything that comes from a sandbox.
+pub(super) fn http_server() -> server::Builder {
+    let mut builder = server::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).max_buf_size(MAX_HEAD);
+    builder
 }
 
 async fn answer(
     request: Request<Incoming>,
     dialer: Dialer,
-    tunnel: Arc<Mutex<Option<Tunnel>>>,
+    asked: Arc<Mutex<Option<Asked>>>,
 ) -> Result<Response<Body>, hyper::Error> {
     let target = request.uri().authority().map(ToString::to_string).unwrap_or_default();
     let answered = if request.method() == Method::CONNECT {
-        connect(request, &dialer, &tunnel).await
+        connect(request, &dialer, &asked).await
     } else {
         forward(request, &dialer).await
     };
     Ok(answered.unwrap_or_else(|refusal| {
-        tracing::info!(%target, reason = %refusal.reason, "egress refused");
+        tracing::debug!(%target, reason = %refusal.reason, "egress failed");
         refusal.into_response()
     }))
 }
@@ -76,11 +77,11 @@ async fn answer(
 async fn connect(
     request: Request<Incoming>,
     dialer: &Dialer,
-    tunnel: &Mutex<Option<Tunnel>>,
+    asked: &Mutex<Option<Asked>>,
 ) -> Result<Response<Body>, Refused> {
     let (host, port) = destination(request.uri(), None)?;
-    let outside = dialer.tunnel(&host, port).await?;
-    *tunnel.lock().await = Some(Tunnel { sandbox: hyper::upgrade::on(request), outside });
+    let tunnel = Tunnel::open(host, port, dialer).await?;
+    *asked.lock().await = Some(Asked { sandbox: hyper::upgrade::on(request), tunnel });
     Ok(Response::new(Empty::new().map_err(|never| match never {}).boxed()))
 }
 
@@ -98,14 +99,18 @@ async fn forward(mut request: Request<Incoming>, dialer: &Dialer) -> Result<Resp
             if let Some(value) = proxy.authorization.as_deref().and_then(|value| HeaderValue::from_str(value).ok()) {
                 request.headers_mut().insert(header::PROXY_AUTHORIZATION, value);
             }
-            dialer.connect_upstream(proxy, &host).await?
+            dialer.connect_upstream(proxy, &host, port).await?
         }
         None => {
             use_origin_form(&mut request)?;
             dialer.connect(&host, port).await?
         }
     };
-    send(request, stream, &host).await
+    let secrets = dialer.egress().secrets();
+    secrets.fill(request.headers_mut(), &host, port, false);
+    let mut response = send(request, stream, &host).await?;
+    secrets.hide(response.headers_mut(), &host, port);
+    Ok(response)
 }
 
 async fn send(
@@ -160,7 +165,7 @@ const HOP_HEADERS: [&str; 8] = [
 ];
 
 /// Removes what concerns one hop only.
-fn strip_hop_headers(headers: &mut HeaderMap) {
+pub(super) fn strip_hop_headers(headers: &mut HeaderMap) {
     let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let named: Vec<HeaderName> =
         values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
@@ -173,17 +178,17 @@ fn strip_hop_headers(headers: &mut HeaderMap) {
 }
 
 /// A request that is not carried. The reason stands in the status line too, because that is what most clients show.
-struct Refused {
-    status: StatusCode,
-    reason: String,
+pub(super) struct Refused {
+    pub(super) status: StatusCode,
+    pub(super) reason: String,
 }
 
 impl Refused {
-    fn bad_request(reason: &str) -> Self {
+    pub(super) fn bad_request(reason: &str) -> Self {
         Self { status: StatusCode::BAD_REQUEST, reason: reason.to_owned() }
     }
 
-    fn into_response(self) -> Response<Body> {
+    pub(super) fn into_response(self) -> Response<Body> {
         let line: Vec<u8> =
             self.reason.bytes().map(|byte| if matches!(byte, b' '..=b'~') { byte } else { b'?' }).collect();
         let body = Full::from(format!("{}\n", self.reason)).map_err(|never| match never {}).boxed();

@@ -3,18 +3,30 @@
 //!
 //! Why it is built like this: `docs/egress/design.md`.
 
+mod authority;
+mod carried;
 mod connect;
 pub mod dial;
 #[cfg(test)]
 mod fake;
 pub mod gateway;
 mod http_proxy;
+mod intercept;
+pub mod keys;
 pub mod network;
 pub mod policy;
-pub mod proxy;
+mod proxy;
+pub mod record;
+mod rule;
+pub mod rules;
+pub mod sandbox;
+pub mod secret;
 mod socks;
+mod tls;
+mod tunnel;
 pub mod upstream;
 mod watched;
 
-pub use dial::Dialer;
+pub use dial::Outside;
+pub use sandbox::SandboxEgress;
 pub use upstream::UpstreamProxies;

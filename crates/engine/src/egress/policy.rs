@@ -44,10 +44,23 @@ pub enum Kind {
     /// Neither a name nor an address.
     #[error("malformed destination")]
     Malformed,
+    /// The sandbox has no way out.
+    #[error("egress is off for this sandbox")]
+    Off,
+    /// On the sandbox's list of what is denied.
+    #[error("denied by the sandbox's egress rules")]
+    Denied,
+    /// Not on the sandbox's list of what is allowed.
+    #[error("not allowed by the sandbox's egress rules")]
+    NotAllowed,
+    /// Only the host's own proxy can resolve it, and the sandbox's rules are about addresses.
+    #[error("its addresses cannot be checked against the sandbox's egress rules")]
+    Unchecked,
 }
 
 impl Kind {
-    fn refuse(self, destination: impl ToString) -> Refusal {
+    /// The refusal of one destination.
+    pub(super) fn refuse(self, destination: impl ToString) -> Refusal {
         Refusal { kind: self, destination: destination.to_string() }
     }
 }
@@ -55,25 +68,34 @@ impl Kind {
 /// A destination as a program in the sandbox named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
-    /// An address that passed [`check_address`].
+    /// An address.
     Address(IpAddr),
-    /// A name, lower-case and without a final dot. What it resolves to is still to be checked.
+    /// A name, lower-case and without a final dot.
     Name(String),
 }
 
-/// Reads `host`, which may be an address, an IPv6 address in brackets, or a name.
-///
-/// # Errors
-/// If it is malformed, or refused without asking any resolver.
-pub fn check_host(host: &str) -> Result<Destination, Refusal> {
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    if let Ok(address) = bare.parse::<IpAddr>() {
-        check_address(address)?;
-        return Ok(Destination::Address(address));
+impl Destination {
+    /// Reads `host`, which may be an address, an IPv6 address in brackets, or a name.
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn parse(host: &str) -> Result<Self, Refusal> {
+        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        if let Ok(address) = bare.parse::<IpAddr>() {
+            return Ok(Self::Address(address));
+        }
+        let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        if is_name(&name) { Ok(Self::Name(name)) } else { Err(Kind::Malformed.refuse(printable(&name))) }
     }
-    let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    check_name(&name)?;
-    Ok(Destination::Name(name))
+}
+
+/// True for a name that is well-formed, lower-case and without a final dot.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 253
+        && name.split('.').all(|label| !label.is_empty() && label.len() <= 63)
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && !looks_like_a_number(name)
 }
 
 /// Names whose meaning is local whatever a resolver says; each with all names below it.
@@ -88,16 +110,13 @@ const LOCAL_NAMES: [(&str, Kind); 8] = [
     ("home.arpa", Kind::Private),
 ];
 
-fn check_name(name: &str) -> Result<(), Refusal> {
-    let well_formed = !name.is_empty()
-        && name.len() <= 253
-        && name.split('.').all(|label| !label.is_empty() && label.len() <= 63)
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    if !well_formed || looks_like_a_number(name) {
-        return Err(Kind::Malformed.refuse(printable(name)));
-    }
+/// Says whether a well-formed name can be one of the public internet.
+///
+/// # Errors
+/// If it is local whatever a resolver says.
+pub fn check_name(name: &str) -> Result<(), Refusal> {
     for (local, kind) in LOCAL_NAMES {
-        if name.strip_suffix(local).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')) {
+        if is_under(name, local) {
             return Err(kind.refuse(name));
         }
     }
@@ -107,13 +126,19 @@ fn check_name(name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// True for `parent` itself and every name below it.
+pub(super) fn is_under(name: &str, parent: &str) -> bool {
+    name.strip_suffix(parent).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
 /// `127.1`, `2130706433` and `0x7f.1` are addresses to many resolvers, but no names of the public internet.
 fn looks_like_a_number(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x")
 }
 
-fn printable(text: &str) -> String {
+/// `text` as one short printable line.
+pub(super) fn printable(text: &str) -> String {
     text.chars().take(80).map(|letter| if letter.is_ascii_graphic() { letter } else { '?' }).collect()
 }
 
@@ -127,6 +152,15 @@ pub fn check_address(address: IpAddr) -> Result<(), Refusal> {
         IpAddr::V6(v6) => classify_v6(v6),
     };
     kind.map_or(Ok(()), |kind| Err(kind.refuse(address)))
+}
+
+/// The address itself, and the IPv4 addresses to which traffic for it may be carried.
+pub(super) fn meanings(address: IpAddr) -> impl Iterator<Item = IpAddr> {
+    let hidden = match address {
+        IpAddr::V4(_) => [None, None],
+        IpAddr::V6(v6) => embedded_v4(v6),
+    };
+    std::iter::once(address).chain(hidden.into_iter().flatten().map(IpAddr::V4))
 }
 
 /// Metadata services of AWS, Google, Azure (its wire server), Alibaba and Oracle.

@@ -9,19 +9,22 @@ use super::dial::Dialer;
 use super::watched::Watched;
 use super::{http_proxy, socks};
 
-/// A request must be whole this long after its first byte, and the first byte must be there this long after the connection.
+/// The head of a later request must be whole this long after the answer to the one before. The first one has less time: see
+/// [`FIRST_HEAD_LIMIT`](super::carried::FIRST_HEAD_LIMIT).
 pub(super) const HEAD_LIMIT: Duration = Duration::from_secs(30);
 
 /// A connection on which nothing moves is closed.
 const IDLE_LIMIT: Duration = Duration::from_secs(600);
 
 /// Carries a connection to where it asks to go: HTTP (`CONNECT` or absolute form) or SOCKS5, told by the first byte.
-pub async fn serve<S>(stream: S, dialer: Dialer)
+pub(super) async fn serve<S>(stream: S, dialer: Dialer)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let (stream, watch) = Watched::new(stream);
+    let carried = dialer.carried();
     tokio::select! {
+        () = carried.must_end() => {}
         () = serve_protocol(stream, dialer) => {}
         () = watch.idle_for(IDLE_LIMIT) => {}
     }

@@ -3,11 +3,12 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::dial::{DialError, Dialer};
 use super::proxy::HEAD_LIMIT;
+use super::tunnel::Tunnel;
 
 /// First byte of every SOCKS5 connection.
 pub(super) const VERSION: u8 = 5;
@@ -26,17 +27,16 @@ enum Reply {
 }
 
 /// Serves a connection whose first byte, [`VERSION`], was read.
-pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, dialer: Dialer) {
+pub(super) async fn serve<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(mut stream: S, dialer: Dialer) {
     let Ok(Ok(Some((host, port)))) = timeout(HEAD_LIMIT, handshake(&mut stream)).await else { return };
-    match dialer.tunnel(&host, port).await {
-        Ok(mut outside) => {
+    match Tunnel::open(host, port, &dialer).await {
+        Ok(tunnel) => {
             if reply(&mut stream, Reply::Done).await.is_ok() {
-                let carried = copy_bidirectional(&mut stream, &mut outside).await;
-                tracing::debug!(?carried, "egress tunnel ended");
+                tunnel.carry(stream, &dialer).await;
             }
         }
         Err(error) => {
-            tracing::info!(target_host = %host, reason = %error, "egress refused");
+            tracing::debug!(reason = %error, "egress failed");
             let kind = if matches!(error, DialError::Forbidden(_)) { Reply::Forbidden } else { Reply::Unreachable };
             let _ = reply(&mut stream, kind).await;
         }

@@ -63,6 +63,7 @@ mod tests {
             template: "code-interpreter".to_owned(),
             template_id: "kept".to_owned(),
             disk_gb: 4,
+            egress: Default::default(),
             image: None,
             created_at: "2026-01-01T00:00:00.000Z".to_owned(),
         };

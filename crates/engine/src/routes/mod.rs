@@ -3,8 +3,10 @@
 mod answer;
 pub(crate) mod body;
 pub(crate) mod code_context;
+pub(crate) mod egress;
 pub(crate) mod engine;
 pub mod error;
+pub(crate) mod event;
 pub(crate) mod exec;
 mod exec_stream;
 mod execution;

@@ -66,7 +66,8 @@ impl Inner {
         row.epoch = (row.epoch / EPOCHS_PER_ENGINE + 1) * EPOCHS_PER_ENGINE;
         self.store.set_epoch(&row.id, row.epoch).await?;
 
-        let env = self.template_env(&row.template_id);
+        let mut env = self.template_env(&row.template_id);
+        env.extend(row.egress.environment());
         let connection = Connection::open(&row.id, &self.stdio(&row.id), row.epoch, false)?;
         self.runsc.kill(&row.id, "USR1").await?;
         let hello = identity::hello(&row.id, &env, &row.limits, false);
@@ -79,7 +80,8 @@ impl Inner {
             self.runsc.pause(&row.id).await?;
         }
         let group = self.cgroups.group(&row.id);
-        self.register(Sandbox::new(row, process, connection, group));
+        let egress = self.open_egress(&row);
+        self.register(Sandbox::new(row, process, connection, group, egress));
         Ok(())
     }
 

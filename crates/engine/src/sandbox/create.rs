@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pandastack_protocol::sandbox::{CreateSandbox, SandboxInfo};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::Sandbox;
@@ -94,19 +95,25 @@ impl Inner {
         boot_mode: &str,
         began: Instant,
     ) -> Result<Arc<Sandbox>, EngineError> {
-        let row = SandboxRow {
-            status: RowStatus::Running,
-            boot_mode: Some(boot_mode.to_owned()),
-            boot_ms: Some(began.elapsed().as_millis() as u64),
-            epoch: ready.connection.epoch(),
-            ..row
+        let row = SandboxRow { status: RowStatus::Running, boot_mode: Some(boot_mode.to_owned()), ..row };
+        let begun = async {
+            self.give_secrets(&ready.connection, &row).await?;
+            let boot_ms = Some(began.elapsed().as_millis() as u64);
+            let row = SandboxRow { boot_ms, epoch: ready.connection.epoch(), ..row };
+            self.store.put_sandbox(row.clone()).await?;
+            Ok(row)
         };
-        if let Err(error) = self.store.put_sandbox(row.clone()).await {
-            self.forget(&ready.id).await;
-            return Err(error);
-        }
+        let row = match begun.await {
+            Ok(row) => row,
+            Err(error) => {
+                self.forget(&ready.id).await;
+                return Err(error);
+            }
+        };
         let ReadySandbox { process, connection, group, .. } = ready;
-        Ok(self.register(Sandbox::new(row, process, connection, group)))
+        self.events.record(&row.id, "sandbox.running", json!({"boot_mode": row.boot_mode, "boot_ms": row.boot_ms}));
+        let egress = self.open_egress(&row);
+        Ok(self.register(Sandbox::new(row, process, connection, group, egress)))
     }
 
     /// From now on the sandbox takes requests and is watched.
@@ -115,7 +122,7 @@ impl Inner {
         self.sandboxes().insert(info.id.clone(), Arc::clone(&sandbox));
         self.watch(&sandbox);
         if let Some(on_running) = &self.config.on_running {
-            on_running(info, sandbox.guest());
+            on_running(info, sandbox.guest(), Arc::clone(sandbox.egress()));
         }
         sandbox
     }

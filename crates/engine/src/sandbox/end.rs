@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::Sandbox;
 use crate::engine::Inner;
 use crate::error::EngineError;
@@ -15,6 +17,8 @@ impl Inner {
         }
         let id = &sandbox.row().id.clone();
         tracing::info!(sandbox_id = id, reason, "sandbox ended");
+        let kind = if status == RowStatus::Failed { "vm.died" } else { "sandbox.deleted" };
+        self.events.record(id, kind, json!({"reason": reason}));
         if let Err(error) = self.store.end_sandbox(id, status, reason).await {
             tracing::error!(sandbox_id = id, %error, "could not write down the end of a sandbox");
         }
@@ -25,6 +29,7 @@ impl Inner {
     /// Ends a running sandbox without a trace. False if there is none.
     pub(super) async fn remove_sandbox(self: &Arc<Self>, id: &str, reason: &str) -> bool {
         let Some(sandbox) = self.held(id).filter(|sandbox| take(sandbox, reason)) else { return false };
+        self.events.record(id, "sandbox.deleted", json!({"reason": reason}));
         // An engine that is killed from here on must not find a failed sandbox, or the sandbox itself, when it comes back.
         if let Err(error) = self.store.end_sandbox(id, RowStatus::Ending, reason).await {
             tracing::error!(sandbox_id = id, %error, "could not write down that a sandbox is being removed");

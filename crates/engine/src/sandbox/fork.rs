@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pandastack_protocol::fork::{self, ForkFailure, ForkSandbox, ForkedSandboxes, MAX_CHILDREN};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::blank::Blank;
@@ -88,6 +89,9 @@ impl Inner {
                 Err(error) => forked.errors.push(ForkFailure { index: index as u32, err: error.to_string() }),
             }
         }
+        let children: Vec<_> = forked.children.iter().map(|child| &child.id).collect();
+        let payload = json!({"tree_id": forked.tree_id, "children": children, "errors": forked.errors});
+        self.events.record(&forked.parent_id, "fork.completed", payload);
         Ok(forked)
     }
 

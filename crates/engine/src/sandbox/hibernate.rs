@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Sandbox;
 use super::adopt::names_in;
 use super::find::useless;
@@ -68,6 +70,7 @@ impl Inner {
             return Err(error);
         }
         tracing::info!(sandbox_id = id, "sandbox hibernated");
+        self.events.record(id, "sandbox.hibernated", Value::Null);
         sandbox.connection.close("it was hibernated");
         self.destroy(sandbox, id).await;
         self.sandboxes().remove(id);
@@ -111,16 +114,22 @@ impl Inner {
         };
         let begun = match restored {
             Ok(ready) => {
+                let given = self.give_secrets(&ready.connection, &row).await;
                 let row =
                     SandboxRow { status: RowStatus::Running, image: None, epoch: ready.connection.epoch(), ..row };
-                let sandbox = Sandbox::new(row.clone(), ready.process, ready.connection, ready.group);
-                self.store.put_sandbox(row).await.map(|()| sandbox)
+                let egress = self.open_egress(&row);
+                let sandbox = Sandbox::new(row.clone(), ready.process, ready.connection, ready.group, egress);
+                match given {
+                    Ok(()) => self.store.put_sandbox(row).await.map(|()| sandbox),
+                    Err(error) => Err(error),
+                }
             }
             Err(error) => Err(error),
         };
         match begun {
             Ok(sandbox) => {
                 tracing::info!(sandbox_id = id, "sandbox woken");
+                self.events.record(&id, "sandbox.woken", Value::Null);
                 let sandbox = self.register(sandbox);
                 self.remove_hibernated(&id);
                 Ok(sandbox)
@@ -135,6 +144,7 @@ impl Inner {
     /// Deletes a sandbox that lies on disk only.
     pub(super) async fn delete_hibernated(&self, id: &str) -> Result<(), EngineError> {
         self.store.remove_sandbox(id).await?;
+        self.events.record(id, "sandbox.deleted", Value::Null);
         self.remove_hibernated(id);
         Ok(())
     }

@@ -8,7 +8,10 @@ use pandastack_guest_protocol::route::EGRESS_LISTENER;
 use crate::limits::Limits;
 
 /// Where the template keeps the certificates that programs in it trust.
-const CA_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+pub(super) const CA_BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// Variable that holds the id.
+const SANDBOX_ID: &str = "PANDASTACK_SANDBOX_ID";
 
 /// The identity of a sandbox. `is_copy` is true when its memory was restored.
 pub(super) fn hello(
@@ -19,8 +22,13 @@ pub(super) fn hello(
 ) -> Hello {
     let mut env = template_env.clone();
     env.extend(egress_env());
-    env.extend([("PANDASTACK_SANDBOX_ID".to_owned(), sandbox_id.to_owned())]);
+    env.extend([(SANDBOX_ID.to_owned(), sandbox_id.to_owned())]);
     Hello { epoch: 0, sandbox_id: sandbox_id.to_owned(), env, reseed: is_copy, limits: limits.guest() }
+}
+
+/// True for a variable that the engine sets in every sandbox.
+pub(super) fn is_reserved(name: &str) -> bool {
+    name == SANDBOX_ID || egress_env().any(|(reserved, _)| reserved == name)
 }
 
 /// The only way out leads through the proxy.

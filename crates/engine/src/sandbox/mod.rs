@@ -6,6 +6,7 @@ mod bounds;
 mod copy;
 mod create;
 mod demand;
+mod egress;
 mod end;
 mod find;
 mod fork;
@@ -41,6 +42,7 @@ pub(crate) use template::VerifiedTemplates;
 pub(crate) use turn::Turns;
 
 use crate::cgroup::Group;
+use crate::egress::SandboxEgress;
 use crate::error::EngineError;
 use crate::guest::{Activity, Connection, GuestClient};
 use crate::limits::Limits;
@@ -55,12 +57,19 @@ pub(crate) struct Sandbox {
     /// Kills for want of memory that are known of.
     memory_kills: AtomicU64,
     activity: Arc<Activity>,
+    egress: Arc<SandboxEgress>,
     is_ending: AtomicBool,
     is_hibernating: AtomicBool,
 }
 
 impl Sandbox {
-    fn new(row: SandboxRow, process: SandboxProcess, connection: Arc<Connection>, group: Group) -> Arc<Self> {
+    fn new(
+        row: SandboxRow,
+        process: SandboxProcess,
+        connection: Arc<Connection>,
+        group: Group,
+        egress: Arc<SandboxEgress>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             row: Mutex::new(row),
             process,
@@ -68,6 +77,7 @@ impl Sandbox {
             memory_kills: AtomicU64::new(group.memory_kills().unwrap_or_default()),
             group,
             activity: Arc::default(),
+            egress,
             is_ending: AtomicBool::new(false),
             is_hibernating: AtomicBool::new(false),
         })
@@ -142,6 +152,11 @@ impl Sandbox {
     /// Gives the right to end it back.
     fn release_end(&self) {
         self.is_ending.store(false, Ordering::Release);
+    }
+
+    /// What it may reach.
+    pub(crate) fn egress(&self) -> &Arc<SandboxEgress> {
+        &self.egress
     }
 
     /// When it was last used.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Sandbox;
 use crate::engine::Inner;
 use crate::error::EngineError;
@@ -41,6 +43,7 @@ impl Inner {
             self.store.set_status(&id, RowStatus::Running).await?;
             return Err(error.into());
         }
+        self.events.record(&id, "sandbox.paused", Value::Null);
         Ok(())
     }
 
@@ -49,6 +52,7 @@ impl Inner {
         let id = sandbox.row().id.clone();
         self.runsc.resume(&id).await?;
         sandbox.row().status = RowStatus::Running;
+        self.events.record(&id, "sandbox.resumed", Value::Null);
         self.store.set_status(&id, RowStatus::Running).await
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pandastack_protocol::lifecycle::UpdateLifecycle;
 use pandastack_protocol::sandbox::{CreateSandbox, DEFAULT_TEMPLATE};
 
+use crate::egress::record::EgressRecord;
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::image::NewImage;
@@ -34,20 +35,21 @@ pub(super) struct Plan {
     persistent: bool,
     metadata: BTreeMap<String, String>,
     created_at: String,
+    pub(super) egress: EgressRecord,
 }
 
 impl Plan {
     /// Checks the request and finds the template.
-    pub(super) async fn of(request: CreateSandbox, engine: &Arc<Inner>) -> Result<Self, EngineError> {
-        if request.volumes.is_some_and(|volumes| !volumes.is_empty()) {
+    pub(super) async fn of(mut request: CreateSandbox, engine: &Arc<Inner>) -> Result<Self, EngineError> {
+        if request.volumes.as_ref().is_some_and(|volumes| !volumes.is_empty()) {
             return Err(EngineError::NotSupported("volumes".to_owned()));
         }
-        let metadata = request.metadata.unwrap_or_default();
+        let metadata = request.metadata.take().unwrap_or_default();
         check_metadata(&metadata)?;
         let ttl_seconds = request.ttl_seconds.unwrap_or(engine.config.default_ttl_seconds);
         check_ttl(ttl_seconds)?;
-        let snapshot = request.from_snapshot.filter(|snapshot| !snapshot.is_empty());
-        let asked = request.limits.unwrap_or_default();
+        let snapshot = request.from_snapshot.take().filter(|snapshot| !snapshot.is_empty());
+        let asked = request.limits.take().unwrap_or_default();
         let mut limits = engine.config.limits.with(&asked)?;
         let mut image = None;
         let template = match &snapshot {
@@ -59,11 +61,16 @@ impl Plan {
                 found.template
             }
             None => {
-                let name = request.template.filter(|name| !name.is_empty());
+                let name = request.template.take().filter(|name| !name.is_empty());
                 engine.find_template(name.as_deref().unwrap_or(DEFAULT_TEMPLATE)).await?
             }
         };
+        let inherits = match &snapshot {
+            Some(id) => engine.snapshot(id).await?.egress,
+            None => EgressRecord::default(),
+        };
         Ok(Self {
+            egress: engine.plan_egress(&mut request, inherits)?,
             template,
             snapshot,
             image,
@@ -94,6 +101,7 @@ impl Plan {
             epoch: 0,
             from_snapshot: self.snapshot.clone(),
             image: None,
+            egress: self.egress.clone(),
         }
     }
 }

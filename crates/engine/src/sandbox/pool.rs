@@ -214,5 +214,6 @@ fn row(id: &str, template: &Template, limits: &Limits) -> SandboxRow {
         epoch: 0,
         from_snapshot: None,
         image: None,
+        egress: Default::default(),
     }
 }

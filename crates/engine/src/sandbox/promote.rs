@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use pandastack_protocol::fork::{self, PromoteSandbox, Promotion};
 
+use serde_json::json;
+
 use super::find::useless;
 use crate::engine::Inner;
 use crate::error::EngineError;
@@ -40,6 +42,8 @@ impl Inner {
                 Err(error) => drop(promotion.failures.insert(sibling, error.to_string())),
             }
         }
+        let payload = json!({"tree_id": promotion.tree_id, "deleted": promotion.deleted});
+        self.events.record(id, "fork_tree.promoted", payload);
         Ok(promotion)
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Sandbox;
 use super::find::{Found, useless};
 use super::plan::check_update;
+use crate::clock;
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::store::{RowStatus, SandboxRow};
@@ -16,6 +17,9 @@ const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Looks between two removals of old tombstones.
 const SCANS_PER_PRUNE: u32 = 60;
+
+/// How long events outlive their sandbox.
+const EVENTS_KEPT: Duration = Duration::from_secs(3600);
 
 impl Inner {
     /// Scans until the engine closes.
@@ -28,7 +32,7 @@ impl Inner {
                     engine.reap_idle().await;
                     engine.shrink_pools().await;
                     if count.is_multiple_of(SCANS_PER_PRUNE)
-                        && let Err(error) = engine.store.prune_sandboxes().await
+                        && let Err(error) = engine.prune().await
                     {
                         tracing::error!(%error, "could not forget old sandboxes");
                     }
@@ -39,6 +43,12 @@ impl Inner {
                 () = scan => {}
             }
         });
+    }
+
+    /// Forgets what ended long ago, and what happened to it.
+    async fn prune(&self) -> Result<(), EngineError> {
+        self.store.prune_sandboxes().await?;
+        self.store.prune_events(clock::rfc3339_before(EVENTS_KEPT)).await
     }
 
     /// Deletes what nobody has used for long enough; what is to persist is stored on disk instead.

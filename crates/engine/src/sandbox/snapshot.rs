@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pandastack_protocol::snapshot::SnapshotInfo;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::Sandbox;
@@ -46,6 +47,7 @@ impl Inner {
                     template_id: sandbox.template_id.clone(),
                     disk_gb: sandbox.limits.disk_gb,
                     image: None,
+                    egress: sandbox.egress.clone(),
                     created_at: clock::now_rfc3339(),
                 }
             };
@@ -56,6 +58,7 @@ impl Inner {
                 let record = engine.keep_image(image, engine.snapshot_folder(&row.id)).await?;
                 let row = SnapshotRow { image: Some(record), ..row.clone() };
                 engine.store.put_snapshot(row.clone()).await?;
+                engine.events.record(&row.sandbox_id, "snapshot.created", json!({"snapshot_id": row.id}));
                 Ok(row.info())
             };
             let taken = taken.await;

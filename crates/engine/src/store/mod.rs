@@ -1,6 +1,7 @@
 //! What the engine remembers, in SQLite under its home. Rows are written before the thing they describe exists, and corrected when the
 //! engine opens by looking at what really runs.
 
+mod event;
 mod sandbox;
 mod schema;
 mod snapshot;

@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
 use crate::clock;
+use crate::egress::record::EgressRecord;
 use crate::error::EngineError;
 use crate::image::ImageRecord;
 use crate::limits::Limits;
@@ -108,6 +109,8 @@ pub struct SandboxRow {
     pub from_snapshot: Option<String>,
     /// Its image, while it is hibernated.
     pub image: Option<ImageRecord>,
+    /// What it may reach, and its secrets.
+    pub egress: EgressRecord,
 }
 
 impl SandboxRow {
@@ -154,6 +157,7 @@ impl SandboxRow {
             epoch: row.get::<_, i64>("epoch")?.max(0) as u64,
             from_snapshot: row.get("from_snapshot")?,
             image: row.get::<_, Option<String>>("image")?.and_then(|image| serde_json::from_str(&image).ok()),
+            egress: EgressRecord::from_text(row.get::<_, Option<String>>("egress")?.as_deref()),
         })
     }
 }
@@ -170,6 +174,11 @@ pub(super) fn image_text(image: &ImageRecord) -> Result<String, EngineError> {
         .map_err(|error| EngineError::Internal(format!("cannot write what an image is: {error}")))
 }
 
+/// As it stands in the store.
+pub(super) fn egress_text(egress: &EgressRecord) -> Result<Option<String>, EngineError> {
+    egress.text().map_err(|error| EngineError::Internal(format!("cannot write what a sandbox may reach: {error}")))
+}
+
 impl Store {
     /// Writes a row, replacing the one with the same id.
     pub async fn put_sandbox(&self, row: SandboxRow) -> Result<(), EngineError> {
@@ -178,12 +187,13 @@ impl Store {
         let image = row.image.as_ref().map(image_text).transpose()?;
         let limits = serde_json::to_string(&row.limits)
             .map_err(|error| EngineError::Internal(format!("cannot write limits: {error}")))?;
+        let egress = egress_text(&row.egress)?;
         self.call(move |connection| {
             connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO sandboxes (id, workspace, template, template_id, status, reason, metadata, ttl_seconds, persistent, cpu,
-                     memory_mb, boot_mode, boot_ms, created_at, epoch, from_snapshot, image, limits)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+                     memory_mb, boot_mode, boot_ms, created_at, epoch, from_snapshot, image, limits, egress)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
                 )?
                 .execute(params![
                     row.id,
@@ -204,6 +214,7 @@ impl Store {
                     row.from_snapshot,
                     image,
                     limits,
+                    egress,
                 ])
                 .map(drop)
         })
@@ -239,6 +250,16 @@ impl Store {
                     params![id, ttl_seconds, persistent],
                 )
                 .map(drop)
+        })
+        .await
+    }
+
+    /// Remembers what a sandbox may reach.
+    pub async fn set_egress(&self, id: &str, egress: EgressRecord) -> Result<(), EngineError> {
+        let (id, egress) = (id.to_owned(), egress_text(&egress)?);
+        self.call(move |connection| {
+            let sql = "UPDATE sandboxes SET egress = ?2 WHERE id = ?1";
+            connection.execute(sql, params![id, egress]).map(drop)
         })
         .await
     }

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::error::EngineError;
 
 /// One entry for each version of the schema: how to get there from the one before.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     "
     CREATE TABLE sandboxes (
         id TEXT PRIMARY KEY,
@@ -49,6 +49,18 @@ const MIGRATIONS: [&str; 3] = [
     "
     ALTER TABLE sandboxes ADD COLUMN limits TEXT;
     ALTER TABLE snapshots ADD COLUMN disk_gb INTEGER NOT NULL DEFAULT 4;
+",
+    "
+    ALTER TABLE sandboxes ADD COLUMN egress TEXT;
+    ALTER TABLE snapshots ADD COLUMN egress TEXT;
+    CREATE TABLE events (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        sandbox_id TEXT NOT NULL,
+        time TEXT NOT NULL,
+        type TEXT NOT NULL,
+        payload TEXT
+    ) STRICT;
+    CREATE INDEX events_of_a_sandbox ON events (sandbox_id, number);
 ",
 ];
 

@@ -4,7 +4,8 @@ use pandastack_protocol::snapshot::SnapshotInfo;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
-use super::sandbox::image_text;
+use super::sandbox::{egress_text, image_text};
+use crate::egress::record::EgressRecord;
 use crate::error::EngineError;
 use crate::image::ImageRecord;
 
@@ -25,6 +26,8 @@ pub struct SnapshotRow {
     pub disk_gb: u32,
     /// Its files; `None` while it is taken.
     pub image: Option<ImageRecord>,
+    /// What the sandbox could reach, and its secrets.
+    pub egress: EgressRecord,
     /// RFC 3339.
     pub created_at: String,
 }
@@ -52,6 +55,7 @@ impl SnapshotRow {
             template_id: row.get("template_id")?,
             disk_gb: row.get("disk_gb")?,
             image: row.get::<_, Option<String>>("image")?.and_then(|image| serde_json::from_str(&image).ok()),
+            egress: EgressRecord::from_text(row.get::<_, Option<String>>("egress")?.as_deref()),
             created_at: row.get("created_at")?,
         })
     }
@@ -61,10 +65,11 @@ impl Store {
     /// Writes a row, replacing the one with the same id.
     pub async fn put_snapshot(&self, row: SnapshotRow) -> Result<(), EngineError> {
         let image = row.image.as_ref().map(image_text).transpose()?;
+        let egress = egress_text(&row.egress)?;
         self.call(move |connection| {
             let sql =
-                "INSERT OR REPLACE INTO snapshots (id, workspace, sandbox_id, template, template_id, image, created_at, disk_gb)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+                "INSERT OR REPLACE INTO snapshots (id, workspace, sandbox_id, template, template_id, image, created_at, disk_gb, egress)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
             connection
                 .execute(
                     sql,
@@ -76,7 +81,8 @@ impl Store {
                         row.template_id,
                         image,
                         row.created_at,
-                        row.disk_gb
+                        row.disk_gb,
+                        egress,
                     ],
                 )
                 .map(drop)

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::egress::record::EgressRecord;
 use crate::limits::Limits;
 
 /// A row of a sandbox that is being made.
@@ -22,6 +23,7 @@ pub(crate) fn row(id: &str) -> SandboxRow {
         epoch: 1,
         from_snapshot: None,
         image: None,
+        egress: EgressRecord::default(),
     }
 }
 

@@ -1,5 +1,15 @@
 use super::*;
 
+/// What a host is to a sandbox without rules of its own.
+fn check_host(host: &str) -> Result<Destination, Refusal> {
+    let destination = Destination::parse(host)?;
+    match &destination {
+        Destination::Address(address) => check_address(*address)?,
+        Destination::Name(name) => check_name(name)?,
+    }
+    Ok(destination)
+}
+
 fn kind_of(address: &str) -> Option<Kind> {
     check_address(address.parse().unwrap()).err().map(|refusal| refusal.kind)
 }

@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use super::super::dial::Dialer;
-use super::super::fake::{FakeNetwork, PUBLIC, server};
+use super::super::fake::{self, FakeNetwork, PUBLIC, server};
 use super::super::upstream::UpstreamProxies;
 use super::serve;
 
@@ -27,7 +27,7 @@ async fn client_with(
         ..FakeNetwork::default()
     };
     let (near, far) = tokio::io::duplex(1 << 16);
-    tokio::spawn(serve(far, Dialer::with_network(Arc::new(network), upstream)));
+    tokio::spawn(serve(far, fake::dialer(&network, upstream, &fake::egress(json!("all")))));
     near
 }
 
@@ -164,4 +164,43 @@ async fn the_proxy_of_the_host_is_used_after_the_checks() {
             exchange(client, format!("CONNECT {refused} HTTP/1.1\r\nConnection: close\r\n\r\n").as_bytes()).await;
         assert!(answer.starts_with("HTTP/1.1 403 "), "{refused}: {answer}");
     }
+}
+
+/// A tunnel to `good.example`, which is open, and the rules that it is under.
+async fn open_tunnel() -> (DuplexStream, Arc<super::super::SandboxEgress>) {
+    let address = server(|said| said).await;
+    let network = FakeNetwork {
+        names: Arc::new(HashMap::from([("good.example", vec![PUBLIC])])),
+        servers: Arc::new(HashMap::from([(PUBLIC, address)])),
+        ..FakeNetwork::default()
+    };
+    let (mut near, far) = tokio::io::duplex(1 << 16);
+    let egress = fake::egress(json!("all"));
+    tokio::spawn(serve(far, fake::dialer(&network, UpstreamProxies::default(), &egress)));
+    near.write_all(b"CONNECT good.example:443 HTTP/1.1\r\n\r\n").await.unwrap();
+    assert!(read_until(&mut near, "\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
+    (near, egress)
+}
+
+fn rules(egress: serde_json::Value) -> super::super::rules::Rules {
+    super::super::rules::Rules::parse(&serde_json::from_value(egress).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_tunnel_that_is_no_longer_allowed_is_closed() {
+    for refusing in [json!("none"), json!({"deny": ["good.example"]}), json!({"deny": ["203.0.113.0/24:443"]})] {
+        let (mut tunnel, egress) = open_tunnel().await;
+        egress.set_rules(rules(refusing));
+        let mut rest = Vec::new();
+        tunnel.read_to_end(&mut rest).await.unwrap();
+        assert!(rest.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_tunnel_that_stays_allowed_stays_open() {
+    let (tunnel, egress) = open_tunnel().await;
+    egress.set_rules(rules(json!({"allow": ["good.example"]})));
+    tokio::task::yield_now().await;
+    assert_eq!(exchange(tunnel, b"still here").await, "still here");
 }
