@@ -344,6 +344,18 @@ declare module "@pandastack/sdk" {
       updated_at: string;
       finished_at?: string;
   }
+  export type Egress = EgressPreset | EgressLists;
+  export type EgressInfo = {
+      egress: Egress;
+      secrets: {
+          [key in string]: Array<string>;
+      };
+  };
+  export type EgressLists = {
+      allow?: Array<string>;
+      deny?: Array<string>;
+  };
+  export type EgressPreset = "all" | "none";
   export class EngineError extends PandaStackError {
   }
   export interface EnvVar {
@@ -371,6 +383,9 @@ declare module "@pandastack/sdk" {
       stdout?: string | undefined;
       stderr?: string | undefined;
       execution?: Execution | undefined;
+  }
+  export interface EventsOptions extends CallOptions {
+      tail?: number;
   }
   export interface ExecOptions extends CommandOptions {
       check?: boolean;
@@ -708,6 +723,9 @@ declare module "@pandastack/sdk" {
       logs(options?: LogsOptions): AsyncGenerator<string, void, undefined>;
       previewUrl(port: number, scheme?: "http" | "https"): string;
       previewUrls(options?: CallOptions): Promise<Record<number, string>>;
+      egress(options?: CallOptions): Promise<EgressInfo>;
+      setEgress(egress: Egress, options?: CallOptions): Promise<EgressInfo>;
+      events(options?: EventsOptions): Promise<SandboxEvent[]>;
       lifecycle(options?: CallOptions): Promise<LifecycleInfo>;
       setTtl(seconds: number, options?: CallOptions): Promise<LifecycleInfo>;
       setPersistent(persistent: boolean, options?: CallOptions): Promise<LifecycleInfo>;
@@ -730,9 +748,17 @@ declare module "@pandastack/sdk" {
           read_only?: boolean;
       }[];
       limits?: SandboxLimitOptions;
+      egress?: Egress;
+      secrets?: Record<string, Secret>;
       signal?: AbortSignal;
       timeoutMs?: number;
   }
+  export type SandboxEvent = {
+      time: string;
+      sandbox_id: string;
+      type: string;
+      payload?: Record<string, unknown>;
+  };
   export interface SandboxForkOptions extends CallOptions {
       metadata?: Record<string, string>;
   }
@@ -819,6 +845,10 @@ declare module "@pandastack/sdk" {
       listRuns(id: string, options?: CallOptions): Promise<FunctionRun[]>;
   }
   export { SchedulesAPI as SchedulesNamespace };
+  export type Secret = {
+      value: string;
+      hosts: Array<string>;
+  };
   export class ServerError extends PandaStackError {
   }
   export interface SnapshotInfo {
