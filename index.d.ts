@@ -165,7 +165,6 @@ declare module "@pandastack/sdk" {
   }
   export class Client {
       readonly apiUrl: string;
-      readonly apiKey: string | undefined;
       readonly timeoutMs: number;
       readonly sandboxes: SandboxNamespace;
       readonly templates: TemplateNamespace;
@@ -178,6 +177,7 @@ declare module "@pandastack/sdk" {
       readonly snapshots: SnapshotsAPI;
       previewHost?: string;
       constructor(config?: ClientConfig);
+      get apiKey(): string | undefined;
       me(options?: CallOptions): Promise<MeInfo>;
       request<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<T>;
       close(): void;

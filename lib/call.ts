@@ -63,6 +63,21 @@ export function aborted(signal: AbortSignal): AbortError {
   return new AbortError("the call was aborted", undefined, { cause: signal.reason });
 }
 
+/** What `work` resolves to; but once the signal aborts, it is waited for no longer. */
+export async function orAborted<T>(work: T | PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  let stopListening = () => {};
+  const abort = new Promise<never>((_, reject) => {
+    stopListening = onAbort(signal, () => reject(aborted(signal)));
+  });
+  try {
+    throwIfAborted(signal);
+    return await Promise.race([work, abort]);
+  } finally {
+    stopListening();
+  }
+}
+
 /** An error of the addon as one of this package's classes. */
 export function translated(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof PandaStackError || !("code" in error)) return error;

@@ -44,8 +44,6 @@ export interface ClientConfig {
 export class Client {
   /** Address of the server, without trailing slashes. */
   readonly apiUrl: string;
-  /** The API key, if there is one. */
-  readonly apiKey: string | undefined;
   /** Time limit of a call in milliseconds. */
   readonly timeoutMs: number;
   /** Sandboxes. */
@@ -80,7 +78,6 @@ export class Client {
     const options = checked(clientOptions, config, "Client");
     this.native = connect(options as ClientConfig);
     this.apiUrl = this.native.apiUrl;
-    this.apiKey = this.native.apiKey ?? undefined;
     this.timeoutMs = this.native.timeoutMs;
     this.sandboxes = new SandboxNamespace(this);
     this.templates = new TemplateNamespace(this);
@@ -91,6 +88,11 @@ export class Client {
     this.apps = new AppsAPI(this);
     this.volumes = new VolumesAPI(this);
     this.snapshots = new SnapshotsAPI(this);
+  }
+
+  /** The API key, if there is one. Not a field: a client that is logged must not show it. */
+  get apiKey(): string | undefined {
+    return this.native.apiKey ?? undefined;
   }
 
   /** @internal True for the local engine, which takes more than the public API. */

@@ -1,8 +1,7 @@
 /**
  * A code context: a kernel that keeps its variables between cells.
  */
-import { onAbort } from "./abort.js";
-import { aborted, call, throwIfAborted } from "./call.js";
+import { call, orAborted, throwIfAborted } from "./call.js";
 import type { CallOptions } from "./call-options.js";
 import type { Client } from "./client.js";
 import { NotFoundError, PandaStackError, SandboxGoneError, SandboxTimeout } from "./errors.js";
@@ -124,27 +123,11 @@ export class CodeContext {
     });
     this.#last = earlier.then(() => own);
     try {
-      await settledOrAborted(earlier, signal);
+      await orAborted(earlier, signal);
       return await work();
     } finally {
       done();
     }
-  }
-}
-
-async function settledOrAborted(earlier: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) {
-    await earlier;
-    return;
-  }
-  let stopListening = () => {};
-  const abort = new Promise<never>((_, reject) => {
-    stopListening = onAbort(signal, () => reject(aborted(signal)));
-  });
-  try {
-    await Promise.race([earlier, abort]);
-  } finally {
-    stopListening();
   }
 }
 

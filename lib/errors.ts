@@ -61,7 +61,7 @@ export class PandaStackError extends Error {
   execution?: Execution;
 
   constructor(message: string, statusCode?: number, about: ErrorDetails | Response = {}) {
-    const details: ErrorDetails = about instanceof Response ? { statusCode: about.status } : about;
+    const details: ErrorDetails = isResponse(about) ? { statusCode: about.status } : about;
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.code = details.code ?? codeOf(new.target);
@@ -193,6 +193,11 @@ export function errorOf(code: ErrorCode, message: string, details: ErrorDetails 
   if (code === "command") return new CommandError(message, 1, details.stdout, details.stderr);
   if (code === "template_build") return new TemplateBuildError(message, UNKNOWN_BUILD);
   return new CLASSES[code](message, details.statusCode, { ...details, code });
+}
+
+/** By its shape: `instanceof` would load all of `fetch` for the first error of a program. */
+function isResponse(about: ErrorDetails | Response): about is Response {
+  return "status" in about && typeof about.status === "number";
 }
 
 function parsed(body: string): unknown {

@@ -1,6 +1,7 @@
 /**
  * What a client tells about its calls.
  */
+import { inspect } from "node:util";
 import type { NativeClient } from "./native.js";
 import type { ErrorCode, Retry } from "./wire/index.js";
 
@@ -74,11 +75,9 @@ function told(error: unknown): Record<string, unknown> {
   return { code, statusCode, requestId, method, url };
 }
 
-/** A listener that throws must not break the call that it is told about. */
-function tell(listener: () => void): void {
-  try {
-    listener();
-  } catch (error) {
-    process.emitWarning(`a logger or onRetry of @pandastack/sdk threw: ${String(error)}`);
-  }
+/** A listener that fails, now or later, must not break the call that it is told about, nor the process. */
+function tell(listener: () => unknown): void {
+  new Promise((resolve) => resolve(listener())).catch((error: unknown) => {
+    process.emitWarning(`a logger or onRetry of @pandastack/sdk failed: ${inspect(error)}`);
+  });
 }

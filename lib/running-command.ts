@@ -2,8 +2,9 @@
  * A command that is running.
  */
 import { onAbort } from "./abort.js";
-import { aborted, throwIfAborted, translated } from "./call.js";
+import { aborted, orAborted, throwIfAborted, translated } from "./call.js";
 import { AbortError, InterruptedError, InvalidOptionError, NotSupportedError, PandaStackError } from "./errors.js";
+import { EventLoop } from "./event-loop.js";
 import type { ExecResult, OutputCallbacks } from "./exec.js";
 import type { NativeExecStream } from "./native.js";
 import { OutputBuffer } from "./output.js";
@@ -62,6 +63,7 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
   #end: { resolve: (result: ExecResult) => void; reject: (error: unknown) => void } = { resolve: () => {}, reject: () => {} };
   #reader: "loop" | "wait" | undefined;
   #isKilled = false;
+  #stopListening = () => {};
 
   /** @internal */
   constructor(
@@ -76,6 +78,10 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
     // Whoever reads the events sees the failure there.
     this.#ended.catch(() => undefined);
     this.#events = this.#read();
+    const { signal } = settings;
+    // From the start: a command whose events nobody reads has to end too.
+    this.#stopListening = onAbort(signal, () => this.#abort());
+    if (signal?.aborted) this.#abort();
     if (settings.onStdout || settings.onStderr) this.#readToTheEnd();
   }
 
@@ -85,21 +91,17 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
    * @throws {InvalidOptionError} if callbacks or `wait` read them already.
    */
   [Symbol.asyncIterator](): AsyncGenerator<CommandEvent, void, undefined> {
-    if (this.#reader === "wait") {
-      throw new InvalidOptionError("the events of a command can be read once: by a loop, by callbacks, or by `wait`");
-    }
-    this.#reader = "loop";
-    return this.#events;
+    return this.#loop((event) => event);
   }
 
   /** One of its outputs as text, piece by piece; the other is kept for `wait`. A loop over the events. */
-  async *text(output: "stdout" | "stderr" = "stdout"): AsyncGenerator<string, void, undefined> {
-    for await (const event of this) if (event.type === output) yield event.text;
+  text(output: "stdout" | "stderr" = "stdout"): AsyncGenerator<string, void, undefined> {
+    return this.#loop((event) => (event.type === output ? event.text : undefined));
   }
 
   /** One of its outputs as it was written, piece by piece; the other is kept for `wait`. A loop over the events. */
-  async *bytes(output: "stdout" | "stderr" = "stdout"): AsyncGenerator<Buffer, void, undefined> {
-    for await (const event of this) if (event.type === output) yield event.bytes;
+  bytes(output: "stdout" | "stderr" = "stdout"): AsyncGenerator<Buffer, void, undefined> {
+    return this.#loop((event) => (event.type === output ? event.bytes : undefined));
   }
 
   /**
@@ -126,13 +128,32 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
       );
     }
     this.#isKilled = true;
-    this.stream.close();
-    this.#end.reject(this.#failure(new AbortError("the command was killed")));
+    this.#close(new AbortError("the command was killed"));
   }
 
   /** The same as `kill`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.kill();
+  }
+
+  #abort(): void {
+    const { signal } = this.settings;
+    if (signal) this.#close(aborted(signal));
+  }
+
+  /** Closes the connection, which ends the command if it still runs. */
+  #close(reason: AbortError): void {
+    this.#stopListening();
+    this.stream.close();
+    this.#end.reject(this.#failure(reason));
+  }
+
+  #loop<T>(pick: (event: CommandEvent) => T | undefined): EventLoop<CommandEvent, T> {
+    if (this.#reader === "wait") {
+      throw new InvalidOptionError("the events of a command can be read once: by a loop, by callbacks, or by `wait`");
+    }
+    this.#reader = "loop";
+    return new EventLoop(this.#events, pick, () => this.kill());
   }
 
   #readToTheEnd(): void {
@@ -145,7 +166,6 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
   }
 
   async *#read(): AsyncGenerator<CommandEvent, void, undefined> {
-    const stopListening = onAbort(this.settings.signal, () => this.stream.close());
     try {
       for (let batch = await this.#next(); batch.length > 0; batch = await this.#next()) {
         for (const event of batch) yield await this.#taken(event);
@@ -156,7 +176,6 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
       this.#end.reject(failure);
       throw failure;
     } finally {
-      stopListening();
       this.kill();
     }
   }
@@ -177,10 +196,10 @@ export class RunningCommand implements AsyncIterable<CommandEvent>, AsyncDisposa
       this.#end.resolve(this.#result(event.exit_code, event.duration_ms));
       return { type: "exit", exitCode: event.exit_code };
     }
-    const { onStdout, onStderr } = this.settings;
+    const { onStdout, onStderr, signal } = this.settings;
     const [kept, callback] = event.type === "stdout" ? [this.#stdout, onStdout] : [this.#stderr, onStderr];
     kept.push(event.text);
-    await callback?.(event.text);
+    await orAborted(callback?.(event.text), signal);
     return new Output(event.type, event.text, event.base64 ?? undefined);
   }
 

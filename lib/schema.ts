@@ -41,23 +41,34 @@ const HINTS: Record<string, string> = {
   workdir: "cwd",
 };
 
+/** Most problems that a message tells. */
+const MOST_PROBLEMS = 5;
+
+/** Most characters of a name in a message. */
+const MOST_OF_A_NAME = 60;
+
 /** Returns `value` if it fits; else says which option of what is wrong. */
 export function checked<T>(schema: Schema<z.ZodType<T>>, value: unknown, what: string): T {
   const outcome = schema().safeParse(value === undefined ? {} : value);
-  const problems = outcome.success ? contradictions(outcome.data) : outcome.error.issues.map(described);
+  const problems = outcome.success ? contradictions(outcome.data) : outcome.error.issues.flatMap(described);
   if (outcome.success && problems.length === 0) return outcome.data;
-  throw new InvalidOptionError(`${what}: ${problems.join("; ")}`);
+  const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : [];
+  throw new InvalidOptionError(`${what}: ${[...problems.slice(0, MOST_PROBLEMS), ...more].join("; ")}`);
 }
 
-function described(issue: z.core.$ZodIssue): string {
+function described(issue: z.core.$ZodIssue): string[] {
   const path = issue.path.join(".");
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownOption(path ? `${path}.${key}` : key)).join("; ");
-  return path ? `option \`${path}\`: ${issue.message}` : issue.message;
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownOption(path ? `${path}.${key}` : key));
+  return [path ? `option \`${shortened(path)}\`: ${issue.message}` : issue.message];
 }
 
 function unknownOption(key: string): string {
-  const hint = HINTS[key];
-  return hint ? `unknown option \`${key}\`; did you mean \`${hint}\`` : `unknown option: \`${key}\``;
+  const hint = Object.hasOwn(HINTS, key) ? HINTS[key] : undefined;
+  return hint ? `unknown option \`${key}\`; did you mean \`${hint}\`` : `unknown option: \`${shortened(key)}\``;
+}
+
+function shortened(name: string): string {
+  return name.length > MOST_OF_A_NAME ? `${name.slice(0, MOST_OF_A_NAME)}…` : name;
 }
 
 /** Options that 0.9.0 took in two spellings and that were given different values in both. */

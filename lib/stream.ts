@@ -4,7 +4,7 @@
  * @internal
  */
 import { onAbort } from "./abort.js";
-import { aborted, throwIfAborted, translated } from "./call.js";
+import { aborted, orAborted, throwIfAborted, translated } from "./call.js";
 
 /** Most events of a batch. */
 const BATCH = 64;
@@ -18,8 +18,8 @@ export interface NativeStream<E> {
 }
 
 /**
- * Hands every event to `handle` and waits for it before the next one, so that a slow handler slows the server. The connection is
- * closed when the loop ends, however it ends.
+ * Hands every event to `handle` and waits for it before the next one, so that a slow handler slows the server; one that never settles
+ * is left by the signal. The connection is closed when the loop ends, however it ends.
  */
 export async function eachEvent<E>(
   stream: NativeStream<E>,
@@ -32,7 +32,7 @@ export async function eachEvent<E>(
     for (let batch = await next(stream, signal); batch.length > 0; batch = await next(stream, signal)) {
       for (const event of batch) {
         const handled = handle(event);
-        if (handled !== undefined) await handled;
+        if (handled !== undefined) await orAborted(handled, signal);
         throwIfAborted(signal);
       }
     }

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { AbortError, type RetryInfo } from "@pandastack/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { json, ScriptedServer, silence, sse } from "../support/scripted-server.js";
@@ -80,6 +81,32 @@ describe("onRetry and logger", () => {
     };
     expect(await server.client({ onRetry }).volumes.list()).toEqual([]);
     expect(String(await warned)).toContain("mine");
+  });
+
+  test("hooks that reject or throw oddly break neither the call nor the process", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const rejects = async () => {
+      throw new Error("mine");
+    };
+    const throws = () => {
+      throw Object.create(null);
+    };
+    for (const hook of [rejects, throws]) {
+      server.on("GET /v1/volumes", json({ error: "slow down" }, 429, { "retry-after": "0" }), json([]));
+      const client = server.client({ onRetry: hook, logger: { debug: hook, info: hook, warn: hook } });
+      expect(await client.volumes.list()).toEqual([]);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
+  });
+
+  test("a client that is logged shows no key", () => {
+    const shown = inspect(server.sandbox({ apiKey: "pds_secret" }), { depth: 9 });
+    expect(shown).not.toContain("pds_secret");
+    expect(server.client({ apiKey: "pds_secret" }).apiKey).toBe("pds_secret");
   });
 
   test("a logger sees calls, failures and no secrets", async () => {

@@ -177,3 +177,15 @@ test("a slow consumer stops the server", async () => {
   expect(error.name).toBe("AbortError");
   expect(written).toBeLessThan(2000);
 });
+
+test("a signal ends also what waits for a callback that never settles", async () => {
+  server.on(STREAM, sse([event("stdout", { chunk: "a" }), exit(0)]));
+  const controller = new AbortController();
+  const onStdout = () => {
+    controller.abort(new Error("enough"));
+    return new Promise(() => {});
+  };
+  const error = await run({ signal: controller.signal, onStdout }).catch((error) => error);
+  expect(error).toMatchObject({ name: "AbortError", stdout: "a", cause: new Error("enough") });
+  await server.until(() => server.sockets.size === 0);
+});

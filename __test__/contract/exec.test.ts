@@ -126,6 +126,10 @@ test.each([
   [{ cwd: "rel" }, "must be an absolute path"],
   [{ env: { A: 1 } }, "env.A"],
   [{ nope: 1 }, "unknown option: `nope`"],
+  [{ constructor: 1 }, "unknown option: `constructor`"],
+  [JSON.parse('{"__proto__":1}'), "unknown option: `__proto__`"],
+  [Object.fromEntries([..."abcdefgh"].map((name) => [name, 1])), "unknown option: `e`; and 3 more"],
+  [{ ["x".repeat(1000)]: 1 }, `unknown option: \`${"x".repeat(60)}…\``],
   [{ user: "root" }, "local engine"],
 ])("refuses %o before anything is sent", async (options, text) => {
   const error = await server

@@ -120,6 +120,14 @@ test("both ways of loading give the same classes", async () => {
   expect((await node(program, {}, true)).output).toBe("true true true");
 });
 
+test("an error loads no fetch: it is also made where that cannot be loaded", async () => {
+  const program = `sdk.Sandbox.fromInfo({ id: "sb" }, new sdk.Client()).exec("").catch((error) => console.log(error.name))`;
+  expect(await node(program, { ...setUp(), NODE_OPTIONS: "--jitless" })).toMatchObject({
+    code: 0,
+    output: expect.stringContaining("InvalidOptionError"),
+  });
+});
+
 describe("without a server and a key", () => {
   test("the error names both ways out", async () => {
     const program = `sdk.Sandbox.create().catch((error) => console.log(error.name, error.message))`;

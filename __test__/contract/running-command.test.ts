@@ -150,3 +150,43 @@ test("a reader that stops taking stops the server", async () => {
   }
   expect(sent).toBeLessThan(64 << 20);
 });
+
+test("a signal ends a command that nobody reads", async () => {
+  server.on(STREAM, sse([out("a"), 60_000]));
+  const controller = new AbortController();
+  const command = await server.sandbox().commands.start("x", { signal: controller.signal });
+  controller.abort(new Error("enough"));
+  await server.until(() => server.sockets.size === 0);
+  await expect(command.wait()).rejects.toMatchObject({ name: "AbortError", cause: new Error("enough") });
+});
+
+test.each(["events", "text", "bytes"])("leaving %s while the next is awaited ends the command at once", async (way) => {
+  server.on(STREAM, sse([out("a"), 60_000]));
+  const command = await server.sandbox().commands.start("x");
+  const loop = way === "events" ? command[Symbol.asyncIterator]() : command[way as "text" | "bytes"]();
+  await loop.next();
+  const next = loop.next().catch((error) => error);
+  expect(await loop.return()).toEqual({ done: true, value: undefined });
+  expect(await next).toBeInstanceOf(AbortError);
+  await server.until(() => server.sockets.size === 0);
+});
+
+test.each(["events", "text", "bytes"])("leaving %s before the first ends the command", async (way) => {
+  server.on(STREAM, sse([out("a"), 60_000]));
+  const command = await server.sandbox().commands.start("x");
+  const loop = way === "events" ? command[Symbol.asyncIterator]() : command[way as "text" | "bytes"]();
+  await loop.return();
+  await server.until(() => server.sockets.size === 0);
+  await expect(command.wait()).rejects.toBeInstanceOf(AbortError);
+});
+
+test("a signal ends also what waits for a callback that never settles", async () => {
+  server.on(STREAM, sse([out("a"), out("b"), exit(0)]));
+  const controller = new AbortController();
+  const onStdout = () => {
+    controller.abort();
+    return new Promise(() => {});
+  };
+  const command = await server.sandbox().commands.start("x", { signal: controller.signal, onStdout });
+  await expect(command.wait()).rejects.toMatchObject({ name: "AbortError", stdout: "a" });
+});

@@ -203,7 +203,17 @@ impl Endpoint {
 }
 
 fn bad_url(text: &str) -> Error {
-    Error::option(format!("the server must be `local`, `http://…`, `https://…` or `unix:/path`, not: `{text}`"))
+    Error::option(format!("the server must be `local`, `http://…`, `https://…` or `unix:/path`, not: `{}`", without_secrets(text)))
+}
+
+/// An address that is none may hold a password, a token in its query, or be a key in the wrong place.
+fn without_secrets(text: &str) -> String {
+    if text.starts_with("pds_") {
+        return "pds_…".to_owned();
+    }
+    let scheme = text.split_once("://").map_or(String::new(), |(scheme, _)| format!("{scheme}://"));
+    let shown = text.rsplit_once('@').map_or_else(|| text.to_owned(), |(_, host)| format!("{scheme}…@{host}"));
+    shown.split(['?', '#']).next().unwrap_or_default().to_owned()
 }
 
 /// A key and where it is from.
@@ -263,6 +273,21 @@ mod tests {
         let error = config.check().err().unwrap();
         assert_eq!(error.code(), ErrorCode::Auth);
         assert!(error.message().contains("PANDASTACK_API_KEY") && error.message().contains("PANDASTACK_API=local"));
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_told_without_its_secrets() {
+        for (url, shown) in [
+            ("htp://user:secret@host", "`htp://…@host`"),
+            ("https://user:se?cret@host:99999", "`https://…@host:99999`"),
+            ("user:secret@host", "`…@host`"),
+            ("host?token=secret", "`host`"),
+            ("pds_secret", "`pds_…`"),
+        ] {
+            let options = ClientOptions { api_url: Some(url.into()), ..ClientOptions::default() };
+            let error = resolve(options, &[], "{}").err().unwrap().to_string();
+            assert!(error.contains(shown) && !error.contains("secret"), "{error}");
+        }
     }
 
     #[test]

@@ -1,0 +1,51 @@
+/**
+ * Loops over the events of a command.
+ *
+ * @internal
+ */
+
+/**
+ * The events that `pick` wants, as what it makes of them. Leaving the loop stops the command at once: a generator would first wait for the
+ * next event, and one that nobody has begun to read would not stop it at all.
+ */
+export class EventLoop<E, T> implements AsyncGenerator<T, void, undefined> {
+  readonly [Symbol.toStringTag] = "EventLoop";
+
+  constructor(
+    private readonly events: AsyncGenerator<E, void, undefined>,
+    private readonly pick: (event: E) => T | undefined,
+    private readonly stop: () => void,
+  ) {}
+
+  /** The next event that is wanted. */
+  async next(): Promise<IteratorResult<T, void>> {
+    for (let step = await this.events.next(); !step.done; step = await this.events.next()) {
+      const value = this.pick(step.value);
+      if (value !== undefined) return { done: false, value };
+    }
+    return { done: true, value: undefined };
+  }
+
+  /** Stops the command. An event that is being waited for rejects. */
+  async return(): Promise<IteratorResult<T, void>> {
+    this.stop();
+    await this.events.return();
+    return { done: true, value: undefined };
+  }
+
+  /** Stops the command and rejects with `error`. */
+  async throw(error: unknown): Promise<IteratorResult<T, void>> {
+    await this.return();
+    throw error;
+  }
+
+  /** Itself. */
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Stops the command. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}
