@@ -203,7 +203,10 @@ impl Endpoint {
 }
 
 fn bad_url(text: &str) -> Error {
-    Error::option(format!("the server must be `local`, `http://…`, `https://…` or `unix:/path`, not: `{}`", without_secrets(text)))
+    Error::option(format!(
+        "the server must be `local`, `http://…`, `https://…` or `unix:/path`, not: `{}`",
+        without_secrets(text)
+    ))
 }
 
 /// An address that is none may hold a password, a token in its query, or be a key in the wrong place.
