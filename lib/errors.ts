@@ -8,8 +8,8 @@ import type { ErrorCode } from "./wire/index.js";
 /** Marks errors of this package, so that two copies of it agree on what `instanceof` means. */
 const brand = Symbol.for("pandastack.error");
 
-/** The body of an answer as it came. */
-const text = Symbol("text");
+/** What makes the answer of an error, where there was one. */
+const answer = Symbol("answer");
 
 /** What is known about a failure. */
 export interface ErrorDetails {
@@ -60,17 +60,15 @@ export class PandaStackError extends Error {
   /** What a cell had shown up to the failure. */
   execution?: Execution;
 
-  constructor(message: string, statusCode?: number, about: ErrorDetails | Response = {}) {
-    const details: ErrorDetails = isResponse(about) ? { statusCode: about.status } : about;
+  constructor(message: string, statusCode?: number, about?: ErrorDetails | Response) {
+    const details: ErrorDetails = isResponse(about) ? { statusCode: about.status } : (about ?? {});
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
     this.code = details.code ?? codeOf(new.target);
     const { cause: _, code: __, body, ...rest } = { ...details, statusCode: statusCode ?? details.statusCode };
-    if (body !== undefined) {
-      this.body = parsed(body);
-      // Not shown: it says the same as `body`.
-      Object.defineProperty(this, text, { value: body });
-    }
+    if (body !== undefined) this.body = parsed(body);
+    // Not shown: it says the same as `body`.
+    if (about) Object.defineProperty(this, answer, { value: isResponse(about) ? about : (body ?? "") });
     for (const [name, value] of Object.entries(rest)) {
       if (value !== undefined) Object.assign(this, { [name]: value });
     }
@@ -79,11 +77,10 @@ export class PandaStackError extends Error {
 
   /** The server's answer, if there was one. */
   get response(): Response | undefined {
-    if (this.statusCode === undefined || this.statusCode < 200 || this.statusCode > 599) return undefined;
-    const body = (this as { [text]?: string })[text];
-    return new Response(this.statusCode === 204 || this.statusCode === 205 || this.statusCode === 304 ? null : body || null, {
-      status: this.statusCode,
-    });
+    const { statusCode: status, [answer]: given } = this as { statusCode?: number; [answer]?: Response | string };
+    if (given === undefined || typeof given === "object") return given;
+    if (status === undefined || status < 200 || status > 599) return undefined;
+    return new Response([204, 205, 304].includes(status) ? null : given || null, { status });
   }
 
   /** True also for errors of another copy of this package. */
@@ -196,8 +193,8 @@ export function errorOf(code: ErrorCode, message: string, details: ErrorDetails 
 }
 
 /** By its shape: `instanceof` would load all of `fetch` for the first error of a program. */
-function isResponse(about: ErrorDetails | Response): about is Response {
-  return "status" in about && typeof about.status === "number";
+function isResponse(about: ErrorDetails | Response | undefined): about is Response {
+  return about !== undefined && "status" in about && typeof about.status === "number";
 }
 
 function parsed(body: string): unknown {

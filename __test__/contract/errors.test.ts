@@ -158,3 +158,11 @@ test("errors can be made by hand as in 0.9.0", () => {
   expect(new sdk.CommandError("m", 3, "o", "e")).toMatchObject({ exitCode: 3, stdout: "o", stderr: "e", code: "command" });
   expect(new sdk.TemplateBuildError("m", { id: "1" } as never)).toMatchObject({ build: { id: "1" }, code: "template_build" });
 });
+
+test("an error that a program makes has the answer that it was given, or none", async () => {
+  const given = new Response("gone", { status: 404 });
+  const error = new sdk.NotFoundError("mine", 404, given);
+  expect(error.response).toBe(given);
+  expect(error.statusCode).toBe(404);
+  expect(new sdk.ServerError("mine", 500).response).toBeUndefined();
+});
