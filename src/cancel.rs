@@ -45,10 +45,14 @@ pub(crate) fn run<'env, T: ToNapiValue + Send + 'static>(
 
 async fn until_cancelled<T>(token: Option<CancellationToken>, work: impl Future<Output = Result<T>>) -> Result<T> {
     let Some(token) = token else { return work.await };
+    if token.is_cancelled() {
+        return Err(aborted());
+    }
     tokio::select! {
+        // The work first: what has been made and has arrived would have no owner if it were dropped here.
         biased;
-        () = token.cancelled() => Err(aborted()),
         result = work => result,
+        () = token.cancelled() => Err(aborted()),
     }
 }
 

@@ -336,3 +336,15 @@ describe("a context", () => {
     expect(server.requests).toHaveLength(0);
   });
 });
+
+test("a context whose creation is aborted is deleted", async () => {
+  const controller = new AbortController();
+  server.on("POST /v1/sandboxes/sb/repl/sessions", async (response, request) => {
+    controller.abort();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    json({ id: "late" }, 201)(response, request);
+  });
+  const creation = server.sandbox().createCodeContext({ signal: controller.signal });
+  await expect(creation).rejects.toMatchObject({ name: "AbortError" });
+  await server.until(() => server.seen("DELETE /v1/sandboxes/sb/repl/sessions/late").length === 1);
+});

@@ -48,3 +48,22 @@ test("bytes of a running command are exact", async () => {
   expect(kept.stdout.length).toBeLessThan(1100);
   await sandbox.kill();
 });
+
+test("code contexts whose creation is aborted leave no kernel", async () => {
+  const { sandboxes } = new Client({ apiUrl: engine.apiUrl });
+  const sandbox = await sandboxes.create();
+  for (let delay = 0; delay < 150; delay += 10) {
+    const controller = new AbortController();
+    const creation = sandbox.createCodeContext({ signal: controller.signal });
+    setTimeout(() => controller.abort(), delay);
+    await creation.then(
+      (context) => context.close(),
+      (error: unknown) => expect(error).toMatchObject({ name: "AbortError" }),
+    );
+  }
+  for (let tries = 0; (await sandbox.listCodeContexts()).length > 0; tries += 1) {
+    expect(tries).toBeLessThan(200);
+    await sleep(50);
+  }
+  await sandbox.kill();
+});

@@ -10,6 +10,7 @@ use pandastack_protocol::code_context::{
 use pandastack_protocol::error::ErrorCode;
 use reqwest::header;
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::error::{Error, Result};
@@ -29,17 +30,40 @@ const SERVER_LIMIT: Duration = Duration::from_secs(30);
 const EITHER: &str = "application/x-ndjson, application/json;q=0.5";
 
 impl Client {
-    /// Creates a context.
+    /// Creates a context. If the returned future is dropped, the server is heard to the end in the background, and a context that it
+    /// made is deleted.
     ///
     /// # Errors
     /// `not_found` for an unknown sandbox, `bad_request` for an unknown language.
     pub async fn create_code_context(&self, sandbox: &str, options: &CreateCodeContext) -> Result<CodeContextInfo> {
         let request = Request::post(&["sandboxes", sandbox, "repl", "sessions"]).json(options)?;
         // A first kernel may have to start.
-        let mut info: CodeContextInfo =
-            self.json(request.rule(Rule::WarmUp).limit(Limit::AtLeast(Duration::from_secs(60)))).await?;
-        complete(&mut info, sandbox)?;
-        Ok(info)
+        let request = request.rule(Rule::WarmUp).limit(Limit::AtLeast(Duration::from_secs(60)));
+        let (hand_over, arrival) = oneshot::channel();
+        let (client, sandbox) = (self.clone(), sandbox.to_owned());
+        tokio::spawn(async move { client.create_context_and_hand_over(&sandbox, request, hand_over).await });
+        arrival.await.map_err(|_| Error::new(ErrorCode::Network, "the client was shut down"))?
+    }
+
+    async fn create_context_and_hand_over(
+        self,
+        sandbox: &str,
+        request: Request,
+        mut hand_over: oneshot::Sender<Result<CodeContextInfo>>,
+    ) {
+        let abandoned = request.abandoned.clone();
+        let mut creation = std::pin::pin!(self.json::<CodeContextInfo>(request));
+        let created = loop {
+            tokio::select! {
+                biased;
+                created = &mut creation => break created,
+                () = hand_over.closed(), if !abandoned.is_cancelled() => abandoned.cancel(),
+            }
+        };
+        let created = created.and_then(|mut info| complete(&mut info, sandbox).map(|()| info));
+        if let Err(Ok(unwanted)) = hand_over.send(created) {
+            let _ = self.delete_code_context(sandbox, &unwanted.id).await;
+        }
     }
 
     /// The contexts of a sandbox.
