@@ -19,7 +19,10 @@ export interface ExecutionErrorInfo {
   line?: number;
 }
 
-/** What is called while a cell runs. Each call is awaited before the next; one that throws ends the cell. */
+/**
+ * What is called while a cell runs. Each call is awaited before the next; one that throws ends the cell. Cells of a context queue: a
+ * callback that waits for another cell of the same context waits for ever.
+ */
 export interface ExecutionCallbacks {
   /** A piece of standard output, not cut inside a character, not aligned to lines. */
   onStdout?: ((text: string) => unknown) | undefined;

@@ -60,6 +60,9 @@ const ROWS: Record<string, Record<string, Call>> = {
     lifecycle: ({ sandbox }, options) => sandbox.lifecycle(options),
     setTtl: ({ sandbox }, options) => sandbox.setTtl(1, options),
     setPersistent: ({ sandbox }, options) => sandbox.setPersistent(true, options),
+    egress: ({ sandbox }, options) => sandbox.egress(options),
+    setEgress: ({ sandbox }, options) => sandbox.setEgress("all", options),
+    events: ({ sandbox }, options) => sandbox.events(options),
   },
   context: {
     runCode: ({ context }, options) => context.runCode("x", options),
