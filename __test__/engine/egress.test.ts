@@ -177,3 +177,28 @@ PY`,
   );
   expect(stdout).toBe("datagram refused\nraw refused\npacket refused\nname refused\nconnection refused\n");
 });
+
+test("logs show what happened as lines, and go on with what happens", async () => {
+  const sandbox = await Sandbox.create({ egress: "none" }, config());
+  const lines: string[] = [];
+  const following = (async () => {
+    for await (const line of sandbox.logs({ follow: true })) {
+      lines.push(line);
+      if (line.includes("sandbox.paused")) return;
+    }
+  })();
+  await expect.poll(() => lines[0]).toMatch(/^\S+Z sandbox\.running \{.*\}$/);
+  await sandbox.pause();
+  await following;
+  await sandbox.resume();
+  const whole: string[] = [];
+  await expect
+    .poll(async () => {
+      whole.length = 0;
+      for await (const line of sandbox.logs()) whole.push(line);
+      return whole.map((line) => line.split(" ")[1]);
+    })
+    .toEqual(["sandbox.running", "sandbox.paused", "sandbox.resumed"]);
+  expect(whole.slice(0, 2)).toEqual(lines);
+  await sandbox.kill();
+});

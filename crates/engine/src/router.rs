@@ -10,8 +10,8 @@ use crate::access::{self, Access};
 use crate::engine::Engine;
 use crate::request;
 use crate::routes::{
-    code_context, egress, engine, event, exec, file, fork, health, lifecycle, one_shot, sandbox, snapshot, template,
-    token, unknown,
+    code_context, egress, engine, event, exec, file, fork, health, lifecycle, log, one_shot, sandbox, snapshot,
+    template, token, unknown,
 };
 use crate::usage::Usage;
 
@@ -70,6 +70,7 @@ fn sandboxes() -> Router<AppState> {
         .route("/lifecycle", get(lifecycle::get).patch(lifecycle::update))
         .route("/egress", get(egress::get).put(egress::update))
         .route("/events", get(event::list))
+        .route("/logs", get(log::show))
         .route("/pause", post(lifecycle::pause))
         .route("/resume", post(lifecycle::resume))
         .route("/hibernate", post(lifecycle::hibernate))

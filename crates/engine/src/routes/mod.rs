@@ -15,6 +15,7 @@ pub(crate) mod fork;
 pub(crate) mod health;
 pub(crate) mod lifecycle;
 mod limits;
+pub(crate) mod log;
 pub(crate) mod one_shot;
 mod output;
 mod path;

@@ -30,14 +30,12 @@ const NOUNS: [&str; 19] = [
 ];
 
 /// Actions on a sandbox that the local engine has not.
-const ACTIONS: [&str; 14] = [
+const ACTIONS: [&str; 12] = [
     "snapshot",
     "ports",
     "proxy",
     "preview",
     "preview-token",
-    "logs",
-    "events",
     "ssh",
     "pty",
     "lsp",
