@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes per read.
 const CHUNK: usize = 128 << 10;
 
-/// Most connections that wait at once.
+/// Most connections that wait at once. One more takes the place of the oldest, so that a flood does not keep out what comes after it.
 const MAX_WAITING: usize = 256;
 
 /// Parked requests, waiting connections, and the epoch that both belong to.
@@ -65,9 +65,10 @@ impl Egress {
         }
         let now = Instant::now();
         waiting.connections.retain(|(_, until)| *until > now);
-        if waiting.connections.len() < MAX_WAITING {
-            waiting.connections.push_back((connection, now + PATIENCE));
+        if waiting.connections.len() == MAX_WAITING {
+            waiting.connections.pop_front();
         }
+        waiting.connections.push_back((connection, now + PATIENCE));
     }
 
     fn expire(&self) {
@@ -158,4 +159,28 @@ fn receive(
         let _ = &guard;
         chunk
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_newest_connections_wait() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let egress = Egress::default();
+        let mut programs = Vec::new();
+        for _ in 0..MAX_WAITING + 2 {
+            let (program, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+            programs.push(program.unwrap());
+            egress.offer(accepted.unwrap().0);
+        }
+        let mut taken = Vec::new();
+        while let (_, Ok(connection)) = egress.park() {
+            taken.push(connection.peer_addr().unwrap());
+        }
+        let newest: Vec<_> = programs[2..].iter().map(|program| program.local_addr().unwrap()).collect();
+        assert_eq!(taken, newest);
+    }
 }
