@@ -3,8 +3,15 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client } from "@pandastack/sdk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { binary, preparedHome } from "../support/engine.js";
+import {
+  forkWhilePrinting,
+  generationsWithBackgroundProcess,
+  generationsWithCommandInFlight,
+  generationsWithHeap,
+} from "../support/state-scenarios.js";
 
 const user = "pandastack-test";
 const isRoot = process.getuid?.() === 0;
@@ -62,6 +69,19 @@ describe.runIf(isRoot)("an ordinary user", () => {
     expect(shell(`${folder}/pandastack run -c 'print(40 + 2)'`)).toContain("42");
     expect(shell(`${folder}/pandastack sandbox kill ${id}`)).toContain(id);
     expect(JSON.parse(shell(`${folder}/pandastack sandbox list`))).toEqual([]);
+  });
+
+  describe("has snapshots and forks", () => {
+    let client: Client;
+    beforeAll(() => {
+      shell(`${folder}/pandastack sandbox list`);
+      client = new Client({ apiUrl: `unix:${join(folder, "home", "engine.sock")}`, timeoutMs: 120_000 });
+    });
+
+    test("generations with much memory", () => generationsWithHeap(client, 100));
+    test("generations with a process in the background", () => generationsWithBackgroundProcess(client));
+    test("generations with a command in flight", () => generationsWithCommandInFlight(client));
+    test("a fork tree while a cell and a command print", () => forkWhilePrinting(client));
   });
 
   test("is told the commands that give a template, and which need root", () => {

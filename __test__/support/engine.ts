@@ -28,16 +28,19 @@ export class TestEngine {
   ) {}
 
   private child: ChildProcess | undefined;
+  private isMounted = false;
 
-  /** Starts an engine in an empty home. */
-  static async start(args: string[] = []): Promise<TestEngine> {
+  /** Starts an engine in an empty home; with `diskMb` that lies on a disk of its own of that size, in MiB, in memory. Needs root. */
+  static async start(args: string[] = [], { diskMb }: { diskMb?: number | undefined } = {}): Promise<TestEngine> {
     const home = mkdtempSync(join(tmpdir(), "pandastack-test-"));
+    if (diskMb) await run("mount", ["-t", "tmpfs", "-o", `size=${diskMb}m,mode=0700`, "pandastack-test", home]);
     for (const shared of ["templates", "bin"]) {
       const source = join(preparedHome(), shared);
       if (existsSync(source)) symlinkSync(source, join(home, shared));
       else mkdirSync(join(home, shared));
     }
     const engine = new TestEngine(home, args);
+    engine.isMounted = diskMb !== undefined;
     await engine.serve();
     return engine;
   }
@@ -62,8 +65,8 @@ export class TestEngine {
   }
 
   /** Starts the daemon and waits until it answers. */
-  async serve(): Promise<void> {
-    const log = openSync(this.log, "a");
+  async serve(logPath = this.log): Promise<void> {
+    const log = openSync(logPath, "a");
     this.child = spawn(binary, ["serve", ...this.args], { env: this.env, stdio: ["ignore", log, log] });
     for (let attempt = 0; attempt < 600; attempt++) {
       if (this.child.exitCode !== null) throw new Error(`engine ended with ${this.child.exitCode}, see ${this.log}`);
@@ -95,6 +98,7 @@ export class TestEngine {
   async stop(): Promise<void> {
     await this.cli("engine", "stop", "--kill").catch(() => undefined);
     await this.kill("SIGKILL");
+    if (this.isMounted) await run("umount", ["--lazy", this.home]);
     rmSync(this.home, { recursive: true, force: true });
   }
 }

@@ -68,6 +68,12 @@ pub(crate) struct ServeArguments {
     /// Most memory of all sandboxes together, in MiB [default: four fifths of the host's]
     #[arg(long, value_name = "MIB", env = env_vars::MOST_MEMORY_MB)]
     pub most_memory_mb: Option<u32>,
+    /// Disk space that must be free before a snapshot, a fork or a hibernation, in MiB [default: 1024]
+    #[arg(long, value_name = "MIB")]
+    pub least_free_disk_mb: Option<u32>,
+    /// Age at which images of snapshots and hibernated sandboxes are packed, in seconds [default: 120]
+    #[arg(long, value_name = "SECONDS")]
+    pub pack_after_seconds: Option<u64>,
     #[command(flatten, next_help_heading = "What a sandbox may use if its maker does not say")]
     pub limits: LimitArguments,
 }

@@ -62,6 +62,8 @@ pub struct EngineConfig {
     pub most_sandboxes: usize,
     /// Most memory of all sandboxes together, in MiB. Default: four fifths of the host's.
     pub most_memory_mb: u32,
+    /// Disk space that must be free before an image of a sandbox is written, in MiB. Default 1024.
+    pub least_free_disk_mb: u32,
     /// See [`RunningHook`].
     pub on_running: Option<RunningHook>,
 }
@@ -80,6 +82,7 @@ impl EngineConfig {
             limits: Limits::default(),
             most_sandboxes: 128,
             most_memory_mb: host::memory_mb() / 5 * 4,
+            least_free_disk_mb: 1024,
             on_running: None,
         }
     }

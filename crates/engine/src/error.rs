@@ -9,6 +9,9 @@ use thiserror::Error;
 use crate::runsc::RunscError;
 use crate::template::TemplateError;
 
+/// Seconds after which a caller who was refused for want of disk space may try again.
+const RETRY_AFTER_FULL_DISK: u32 = 30;
+
 /// Why the engine could not do what it was asked. The text is for people and holds no secret.
 #[derive(Debug, Error)]
 pub enum EngineError {
@@ -46,13 +49,13 @@ pub enum EngineError {
     /// The guest agent refused.
     #[error("{}", .0.error)]
     Guest(Failure),
-    /// `runsc` failed: 500.
+    /// `runsc` failed: 500, or 503 because the disk is full.
     #[error(transparent)]
     Runsc(#[from] RunscError),
     /// The template is unknown (404), has an impossible name (400), or cannot be used (500).
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The engine's database failed: 500.
+    /// The engine's database failed: 500, or 503 because the disk is full.
     #[error("store: {0}")]
     Store(#[from] rusqlite::Error),
     /// Another engine serves this home.
@@ -69,6 +72,19 @@ impl EngineError {
         Self::NotFound(format!("sandbox not found: {id}"))
     }
 
+    /// The disk is too full for `what`.
+    pub(crate) fn disk_full(what: &str) -> Self {
+        Self::Capacity { message: format!("not enough disk space for {what}"), retry_after: RETRY_AFTER_FULL_DISK }
+    }
+
+    fn is_disk_full(&self) -> bool {
+        match self {
+            Self::Store(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            Self::Runsc(error) => error.is_disk_full(),
+            _ => false,
+        }
+    }
+
     /// The HTTP status that tells it.
     pub fn status(&self) -> u16 {
         match self {
@@ -79,6 +95,7 @@ impl EngineError {
             Self::TooLarge(_) => 413,
             Self::NotSupported(_) => 501,
             Self::Capacity { .. } => 503,
+            _ if self.is_disk_full() => 503,
             Self::Guest(failure) => failure.code.status(),
             Self::Runsc(_) | Self::Template(_) | Self::Store(_) | Self::Internal(_) => 500,
         }
@@ -93,6 +110,7 @@ impl EngineError {
             Self::SandboxGone { .. } => ErrorCode::SandboxGone,
             Self::NotSupported(_) => ErrorCode::NotSupported,
             Self::Capacity { .. } => ErrorCode::Capacity,
+            _ if self.is_disk_full() => ErrorCode::Capacity,
             Self::AlreadyRunning(_) => ErrorCode::Engine,
             Self::Guest(failure) => guest_code(failure.code),
             Self::Runsc(_) | Self::Template(_) | Self::Store(_) | Self::Internal(_) => ErrorCode::Server,
@@ -103,6 +121,7 @@ impl EngineError {
     pub fn retry_after(&self) -> Option<u32> {
         match self {
             Self::Capacity { retry_after, .. } => Some(*retry_after),
+            _ if self.is_disk_full() => Some(RETRY_AFTER_FULL_DISK),
             _ => None,
         }
     }

@@ -35,6 +35,8 @@ fn config(arguments: &ServeArguments, defaults: EngineConfig) -> Result<EngineCo
         limits,
         most_sandboxes: arguments.most_sandboxes.unwrap_or(defaults.most_sandboxes),
         most_memory_mb: arguments.most_memory_mb.unwrap_or(defaults.most_memory_mb),
+        least_free_disk_mb: arguments.least_free_disk_mb.unwrap_or(defaults.least_free_disk_mb),
+        pack_after_seconds: arguments.pack_after_seconds.unwrap_or(defaults.pack_after_seconds),
         ..defaults
     })
 }
@@ -63,5 +65,7 @@ fn start_log() {
         output::say(&format!("warning: {} is no log filter: {error}", env_vars::LOG));
         EnvFilter::new("info")
     });
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
+    // A line that cannot be written, as the disk is full, is lost: to tell so would end the task that logs.
+    log.log_internal_errors(false).init();
 }

@@ -340,14 +340,20 @@ fn failure(command: &'static str, id: &str, said: &[u8]) -> RunscError {
     }
 }
 
-/// One line without the trace of a Go panic, or a word that there was nothing.
+/// One line without the trace of a Go panic, or a word that there was nothing. Of a long one both ends, as the cause comes last.
 fn shorten(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let text = text.split("\ngoroutine ").next().unwrap_or_default();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = line.trim_end_matches(':');
-    let end = line.floor_char_boundary(MAX_REASON.min(line.len()));
-    if line.is_empty() { "no reason given".to_owned() } else { line[..end].to_owned() }
+    if line.is_empty() {
+        return "no reason given".to_owned();
+    }
+    if line.len() <= MAX_REASON {
+        return line.to_owned();
+    }
+    let (begin, end) = (line.floor_char_boundary(MAX_REASON / 2), line.ceil_char_boundary(line.len() - MAX_REASON / 2));
+    format!("{} … {}", &line[..begin], &line[end..])
 }
 
 #[cfg(test)]

@@ -84,6 +84,15 @@ pub enum RunscError {
 }
 
 impl RunscError {
+    /// True if there was no room on the disk for what was to be written.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        match self {
+            Self::Failed { reason, .. } => reason.contains("no space left on device"),
+            Self::File { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
+
     pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { action, path, source }

@@ -6,6 +6,7 @@ mod error;
 pub(crate) mod fake;
 mod find;
 mod install;
+pub(crate) mod left;
 mod spec;
 mod version;
 

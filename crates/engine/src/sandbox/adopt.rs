@@ -14,7 +14,7 @@ use super::{Sandbox, identity};
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::guest::Connection;
-use crate::runsc::ContainerStatus;
+use crate::runsc::{ContainerStatus, RunscError, left};
 use crate::store::{RowStatus, SandboxRow};
 
 /// How long the agent of a sandbox that is found may take to answer.
@@ -29,6 +29,7 @@ const EPOCHS_PER_ENGINE: u64 = 1000;
 impl Inner {
     /// Adopts what runs, removes the rest.
     pub(crate) async fn adopt_all(self: &Arc<Self>) -> Result<(), EngineError> {
+        left::wait_for_commands(&self.config.home.run(), is_sandbox_id).await;
         let rows = self.store.sandboxes().await?;
         futures::future::join_all(rows.into_iter().map(|row| self.adopt_or_remove(row))).await;
         self.remove_unfinished_snapshots().await?;
@@ -41,7 +42,7 @@ impl Inner {
         match row.status {
             RowStatus::Ready | RowStatus::Creating | RowStatus::Ending => self.forget(&id).await,
             RowStatus::Failed | RowStatus::Deleted | RowStatus::Hibernated => {}
-            RowStatus::Running | RowStatus::Paused => match self.adopt(row).await {
+            RowStatus::Running | RowStatus::Paused => match self.adopt_with_patience(row).await {
                 Ok(()) => tracing::info!(sandbox_id = id, "sandbox found running"),
                 Err(error) => {
                     let reason = format!("it could not be taken over by a new engine: {error}");
@@ -52,6 +53,18 @@ impl Inner {
                     self.remove_container(&id).await;
                 }
             },
+        }
+    }
+
+    /// A command that fails once says nothing about the sandbox.
+    async fn adopt_with_patience(self: &Arc<Self>, row: SandboxRow) -> Result<(), EngineError> {
+        let again = SandboxRow { epoch: row.epoch + EPOCHS_PER_ENGINE, ..row.clone() };
+        match self.adopt(row).await {
+            Err(error @ EngineError::Runsc(RunscError::Failed { .. } | RunscError::Deadline { .. })) => {
+                tracing::warn!(sandbox_id = again.id, %error, "taking over a sandbox is tried again");
+                self.adopt(again).await
+            }
+            outcome => outcome,
         }
     }
 
@@ -93,10 +106,14 @@ impl Inner {
             strays.extend(sandbox_id_in(&name.to_string_lossy()).filter(|id| !known.contains(id)));
         }
         strays.extend(self.cgroups.ids().into_iter().filter(|id| !known.contains(id)));
+        let processes = left::sandboxes(&self.config.home.run(), is_sandbox_id);
+        for stray in processes.iter().filter(|process| !known.contains(&process.id)) {
+            stray.kill();
+            strays.insert(stray.id.clone());
+        }
         for id in strays {
             tracing::info!(sandbox_id = id, "removing what is left of a sandbox");
             self.remove_container(&id).await;
-            remove_files_of(&self.config.home.run(), &id);
         }
         Ok(())
     }
@@ -106,14 +123,18 @@ pub(super) fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {
     fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok().map(|entry| entry.file_name()))
 }
 
+fn is_sandbox_id(text: &str) -> bool {
+    text.len() == 36 && Uuid::try_parse(text).is_ok()
+}
+
 /// The id in a name such as `ID`, `ID_sandbox:ID.state` or `runsc-ID.sock`. Only our ids are UUIDs: what else runs under the same root is left alone.
 fn sandbox_id_in(name: &str) -> Option<String> {
     let id = name.strip_prefix("runsc-").unwrap_or(name).get(..36)?;
-    Uuid::try_parse(id).ok().map(|_| id.to_owned())
+    is_sandbox_id(id).then(|| id.to_owned())
 }
 
-/// Files that stay when a sandbox was killed from outside.
-fn remove_files_of(folder: &Path, id: &str) {
+/// Files of a sandbox that stay when it, or a command about it, was killed.
+pub(super) fn remove_files_of(folder: &Path, id: &str) {
     for name in names_in(folder).filter(|name| sandbox_id_in(&name.to_string_lossy()).as_deref() == Some(id)) {
         let _ = fs::remove_file(folder.join(name));
     }

@@ -6,17 +6,17 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use tokio::time::timeout;
 use uuid::Uuid;
 
+use super::adopt::remove_files_of;
 use super::process::SandboxProcess;
 use crate::cgroup::Group;
 use crate::engine::Inner;
 use crate::error::EngineError;
 use crate::limits::Limits;
-use crate::runsc::{GuestStdio, SandboxSpec, write_bundle};
+use crate::runsc::left::{self, RunscProcess};
+use crate::runsc::{GuestStdio, RunscError, SandboxSpec, write_bundle};
 use crate::store::SandboxRow;
 use crate::template::Template;
 
@@ -59,6 +59,11 @@ impl BlankPool {
         self.blanks().extract_if(.., |blank| blank.template_id != template_id).collect()
     }
 
+    /// Takes those that have ended.
+    pub(super) fn take_ended(&self) -> Vec<Blank> {
+        self.blanks().extract_if(.., |blank| blank.process.has_ended()).collect()
+    }
+
     pub(super) fn take_any(&self) -> Option<Blank> {
         self.blanks().pop()
     }
@@ -87,7 +92,7 @@ impl Inner {
     ) -> Result<Blank, EngineError> {
         self.demand.count_blank();
         while let Some(blank) = self.blank_pool.take(&template.id, limits) {
-            if blank.has_ended().await {
+            if blank.process.has_ended() {
                 self.forget(&blank.id).await;
                 continue;
             }
@@ -128,7 +133,11 @@ impl Inner {
         let group = self.cgroups.make(id, &limits.group());
         let group = group
             .map_err(|error| EngineError::Internal(format!("cannot make a control group for sandbox {id}: {error}")))?;
-        self.runsc.create(id, &bundle, &stdio, Some(&group)).await?;
+        if let Err(error) = self.runsc.create(id, &bundle, &stdio, Some(&group)).await {
+            // A command that was killed may have begun a sandbox of which `runsc` itself does not know.
+            left::sandboxes(self.runsc.root(), |found| found == id).iter().for_each(RunscProcess::kill);
+            return Err(error.into());
+        }
         let pid = self.runsc.state(id).await?.pid;
         let process = SandboxProcess::open(pid, id)?;
         Ok(Blank { id: id.to_owned(), pid, process, group, limits: *limits, template_id: template.id.clone() })
@@ -136,8 +145,17 @@ impl Inner {
 
     /// Ends what runs and removes everything of the container; nothing there is fine.
     pub(super) async fn remove_container(&self, id: &str) {
-        if let Err(error) = self.runsc.delete(id, true).await {
-            tracing::warn!(sandbox_id = id, %error, "could not delete a container; the next start of the engine tries again");
+        let deleted = match self.runsc.delete(id, true).await {
+            // One that was disturbed has done a part of its work.
+            Err(_) => self.runsc.delete(id, true).await,
+            deleted => deleted,
+        };
+        match deleted {
+            // What a command that was killed has left, and `runsc` itself does not see.
+            Ok(()) => remove_files_of(&self.config.home.run(), id),
+            Err(error) => {
+                tracing::warn!(sandbox_id = id, %error, "could not delete a container; the next start of the engine tries again");
+            }
         }
         let folder = self.sandbox_folder(id);
         if let Err(error) = fs::remove_dir_all(&folder)
@@ -152,17 +170,12 @@ impl Inner {
 }
 
 impl Blank {
-    async fn has_ended(&self) -> bool {
-        timeout(Duration::ZERO, self.process.ended()).await.is_ok()
-    }
-
     /// The bundle it was made from.
     pub(super) fn bundle(&self, engine: &Inner) -> PathBuf {
         engine.sandbox_folder(&self.id).join("bundle")
     }
 }
 
-fn make_folder(path: &Path) -> Result<(), EngineError> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|error| EngineError::Internal(format!("cannot make ({error}): `{}`", path.display())))
+fn make_folder(path: &Path) -> Result<(), RunscError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(RunscError::file("make", path))
 }

@@ -1,5 +1,6 @@
 //! Copying the state of a running sandbox into an image.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,11 +15,8 @@ use crate::template::{Template, free_bytes};
 /// How long an agent may take to stop its traffic between two records.
 const FREEZE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Disk space that must be free before an image is written, in bytes.
-const MIN_FREE_DISK: u64 = 1 << 30;
-
-/// Seconds after which a caller who was refused for want of disk space may try again.
-const RETRY_AFTER: u32 = 30;
+/// What needs the disk space that there is not.
+const IMAGE: &str = "an image of a sandbox";
 
 impl Inner {
     /// Writes the state of the sandbox into a new folder at `path`. It goes on; its streams stand still meanwhile.
@@ -31,17 +29,25 @@ impl Inner {
     /// As [`Inner::copy`], but on success the sandbox's streams still stand. No byte has left it since the copy, so to everybody outside it
     /// can be replaced by the copy.
     pub(super) async fn freeze_and_copy(&self, sandbox: &Sandbox, path: PathBuf) -> Result<NewImage, EngineError> {
-        check_disk(&path)?;
-        let image = NewImage::make(path.clone())
-            .map_err(|error| EngineError::Internal(format!("cannot make ({error}): `{}`", path.display())))?;
+        self.check_disk(&path)?;
+        let image = NewImage::make(path.clone()).map_err(|error| failed("make", &path, &error))?;
         let id = sandbox.row().id.clone();
         sandbox.connection.freeze(FREEZE_DEADLINE).await?;
         match self.runsc.checkpoint(&id, image.folder(), true).await {
             Ok(()) => Ok(image),
             Err(error) => {
                 sandbox.connection.thaw().await?;
-                Err(error.into())
+                Err(if error.is_disk_full() { EngineError::disk_full(IMAGE) } else { error.into() })
             }
+        }
+    }
+
+    fn check_disk(&self, path: &Path) -> Result<(), EngineError> {
+        match free_bytes(path).map(|free| free >> 20) {
+            Some(free) if free < u64::from(self.config.least_free_disk_mb) => {
+                Err(EngineError::disk_full(&format!("{IMAGE}: {free} MiB free")))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -49,12 +55,14 @@ impl Inner {
     pub(super) async fn keep_image(&self, image: NewImage, path: PathBuf) -> Result<ImageRecord, EngineError> {
         let version = self.config.runsc.version.as_str().to_owned();
         let kept = tokio::task::spawn_blocking(move || {
-            let record = ImageRecord::of(image.folder(), &version)?;
-            image.keep(&path)?;
-            Ok::<_, std::io::Error>(record)
+            let keep = || {
+                let record = ImageRecord::of(image.folder(), &version)?;
+                image.keep(&path)?;
+                Ok(record)
+            };
+            keep().map_err(|error| failed("keep", &path, &error))
         });
-        let kept = kept.await.map_err(|error| EngineError::Internal(format!("keeping an image stopped: {error}")))?;
-        kept.map_err(|error| EngineError::Internal(format!("cannot keep an image: {error}")))
+        kept.await.map_err(|error| EngineError::Internal(format!("keeping an image stopped: {error}")))?
     }
 
     /// The image at `path`, checked that it can be restored, in a folder of its own: whatever becomes of the original meanwhile. `what` names it
@@ -71,8 +79,10 @@ impl Inner {
         let folder = self.snapshot_folder(&format!("{}.new", Uuid::new_v4()));
         let opened = tokio::task::spawn_blocking(move || {
             record.check_fits(&version, &what)?;
-            let image = NewImage::open(&path, &pages, folder)
-                .map_err(|error| EngineError::Conflict(format!("{what} is damaged: {error}; delete it")))?;
+            let image = NewImage::open(&path, &pages, folder).map_err(|error| match error.kind() {
+                io::ErrorKind::StorageFull => EngineError::disk_full(IMAGE),
+                _ => EngineError::Conflict(format!("{what} is damaged: {error}; delete it")),
+            })?;
             record.verify(image.folder(), &what)?;
             Ok(image)
         });
@@ -80,12 +90,9 @@ impl Inner {
     }
 }
 
-fn check_disk(path: &Path) -> Result<(), EngineError> {
-    match free_bytes(path) {
-        Some(free) if free < MIN_FREE_DISK => Err(EngineError::Capacity {
-            message: format!("not enough disk space for an image of a sandbox: {} MiB free", free >> 20),
-            retry_after: RETRY_AFTER,
-        }),
-        _ => Ok(()),
+fn failed(action: &str, path: &Path, error: &io::Error) -> EngineError {
+    match error.kind() {
+        io::ErrorKind::StorageFull => EngineError::disk_full(IMAGE),
+        _ => EngineError::Internal(format!("cannot {action} an image ({error}): `{}`", path.display())),
     }
 }

@@ -67,6 +67,11 @@ impl ReadyPool {
         self.ready().extract_if(.., |sandbox| sandbox.template_id != template_id).collect()
     }
 
+    /// Takes those that have ended.
+    fn take_ended(&self) -> Vec<ReadySandbox> {
+        self.ready().extract_if(.., |sandbox| sandbox.process.has_ended()).collect()
+    }
+
     fn take_any(&self) -> Option<ReadySandbox> {
         self.ready().pop()
     }
@@ -171,8 +176,14 @@ impl Inner {
             && self.check_memory(1).is_ok()
     }
 
-    /// Gives back what was kept for a demand that is over.
+    /// Gives back what has ended, and what was kept for a demand that is over.
     pub(super) async fn shrink_pools(&self) {
+        let (ready, blank) = (self.ready_pool.take_ended(), self.blank_pool.take_ended());
+        let ended = ready.iter().map(|sandbox| &sandbox.id).chain(blank.iter().map(|blank| &blank.id));
+        for id in ended {
+            tracing::warn!(sandbox_id = id, "a sandbox that was kept ready has ended");
+            self.forget(id).await;
+        }
         let most = self.demand.ready(self.config.ready_sandboxes);
         while self.ready_pool.len() > most
             && let Some(sandbox) = self.ready_pool.take_any()

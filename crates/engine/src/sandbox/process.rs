@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
+use futures::FutureExt;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -20,6 +21,10 @@ impl SandboxProcess {
         let pid = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(|| gone("its process has ended"))?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| gone("its process has ended"))?;
         let command = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+        // One that has ended and whose parent has not noticed yet.
+        if command.is_empty() {
+            return Err(gone("its process has ended"));
+        }
         if !command
             .split(|byte| *byte == 0)
             .any(|argument| argument.windows(id.len()).any(|window| window == id.as_bytes()))
@@ -36,6 +41,11 @@ impl SandboxProcess {
     pub(super) async fn ended(&self) {
         // A pidfd never becomes unreadable again, and an error of the poll means that nothing can be watched any more.
         let _ = self.pidfd.readable().await;
+    }
+
+    /// True once the process has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended().now_or_never().is_some()
     }
 
     /// Ends the process at once.

@@ -2,6 +2,7 @@
 //! engine opens by looking at what really runs.
 
 mod event;
+mod reserve;
 mod sandbox;
 mod schema;
 mod snapshot;
@@ -34,6 +35,7 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self, EngineError> {
         let mut connection = Connection::open(path)?;
         schema::prepare(&mut connection)?;
+        reserve::hold(&connection, path)?;
         Ok(Self { connection: Arc::new(Mutex::new(connection)) })
     }
 

@@ -76,6 +76,9 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), EngineError> {
             MIGRATIONS.len()
         )));
     }
+    if version == MIGRATIONS.len() {
+        return Ok(());
+    }
     let transaction = connection.transaction()?;
     for migration in &MIGRATIONS[version..] {
         transaction.execute_batch(migration)?;

@@ -47,6 +47,19 @@ async fn rows_survive_a_new_start() {
 }
 
 #[tokio::test]
+async fn changes_need_no_more_disk_than_is_held_from_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("engine.db")).unwrap();
+    let sizes = || ["engine.db", "engine.db-wal"].map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len());
+    let held = sizes();
+    for round in 0..200 {
+        store.put_sandbox(SandboxRow { epoch: round, ..row(&format!("{}", round % 20)) }).await.unwrap();
+    }
+    assert_eq!(sizes(), held);
+    assert!(held[0] > 1 << 20 && held[1] > 1 << 20, "{held:?}");
+}
+
+#[tokio::test]
 async fn newest_come_first_and_a_removed_row_is_gone() {
     let store = Store::open(Path::new(":memory:")).unwrap();
     store.put_sandbox(row("old")).await.unwrap();
