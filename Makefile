@@ -17,7 +17,7 @@ test: setup ## Lint and run every test: Rust, TypeScript, Python; ends with "N p
 	@scripts/setup-tests.sh
 	@node scripts/test.mjs
 
-soak: setup ## Long runs: 10,000 of each kind of the client's work, hostile programs three times each, a flood of 10 GB
+soak: setup ## Long runs: 10,000 of each kind of the client's work, hostile programs, a flood of 10 GB, random kills, many clients
 	@node __test__/soak/run.mjs
 	@scripts/soak.sh
 

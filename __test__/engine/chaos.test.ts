@@ -27,7 +27,7 @@ test(`nothing is lost in ${operations} operations with ${kills} kills`, { timeou
   const client = new Client({ apiUrl: engine.apiUrl, maxCreateRetrySeconds: 0, timeoutMs: 120_000 });
   const run = new ChaosRun(engine, client, { seed, operations, kills, fillDisk: diskMb !== undefined });
   await run.run();
-  console.log(JSON.stringify({ ...run.done, cut: run.cut, refused: run.refused, kills: run.killer.kills }));
+  console.log(JSON.stringify({ ...run.tally, kills: run.killer.kills }));
   expect(run.unexplained).toEqual([]);
   expect(await violations(engine, client, run.model)).toEqual([]);
 

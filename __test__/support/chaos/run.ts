@@ -8,7 +8,7 @@ import type { TestEngine } from "../engine.js";
 import { Random } from "../random.js";
 import { Killer } from "./killer.js";
 import { Model } from "./model.js";
-import { Operations } from "./operations.js";
+import { type Operation, Operations } from "./operations.js";
 
 const WORKERS = 4;
 
@@ -34,10 +34,8 @@ export class ChaosRun {
   readonly killer: Killer;
   /** Errors that nothing explains. */
   readonly unexplained: string[] = [];
-  /** How often each operation came to its end, and how many were cut or refused. */
-  readonly done: Record<string, number> = {};
-  cut = 0;
-  refused = 0;
+  /** How often each operation came to its end, was cut by a kill, or was refused because the disk was full. */
+  readonly tally = { done: {}, cut: {}, refused: {} } satisfies Record<string, Partial<Record<Operation, number>>>;
   private readonly random: Random;
   private begun = 0;
 
@@ -76,21 +74,26 @@ export class ChaosRun {
     }
   }
 
+  private count(outcome: keyof ChaosRun["tally"], operation: Operation): void {
+    const counts: Partial<Record<Operation, number>> = this.tally[outcome];
+    counts[operation] = (counts[operation] ?? 0) + 1;
+  }
+
   private async attempt(operations: Operations): Promise<void> {
     const operation = operations.choose();
     const began = performance.now();
     const wasFull = this.isDiskFull;
     try {
       const isDone = await operations.carryOut(operation);
-      if (isDone) this.done[operation] = (this.done[operation] ?? 0) + 1;
+      if (isDone) this.count("done", operation);
       else await sleep(20);
     } catch (error) {
       const { name, url } = error as { name: string; url?: string };
       const hurt = [...this.model.hurt].find((id) => url?.includes(id));
       const target = this.model.sandboxes.get(hurt ?? "");
       if (target) target.isGivenUp = true;
-      if (name === "CapacityError" && wasFull) this.refused++;
-      else if (this.killer.last + AFTERMATH_MS > began || hurt) this.cut++;
+      if (name === "CapacityError" && wasFull) this.count("refused", operation);
+      else if (this.killer.last + AFTERMATH_MS > began || hurt) this.count("cut", operation);
       else this.unexplained.push(`${operation}: ${error} (${url}), ${Math.round(performance.now() - began)} ms`);
     }
   }

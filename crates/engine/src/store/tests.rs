@@ -50,7 +50,8 @@ async fn rows_survive_a_new_start() {
 async fn changes_need_no_more_disk_than_is_held_from_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("engine.db")).unwrap();
-    let sizes = || ["engine.db", "engine.db-wal"].map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len());
+    let sizes =
+        || ["engine.db", "engine.db-wal"].map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len());
     let held = sizes();
     for round in 0..200 {
         store.put_sandbox(SandboxRow { epoch: round, ..row(&format!("{}", round % 20)) }).await.unwrap();
