@@ -6,6 +6,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { runscProcesses } from "./host.js";
 
 const run = promisify(execFile);
 
@@ -98,6 +99,14 @@ export class TestEngine {
   async stop(): Promise<void> {
     await this.cli("engine", "stop", "--kill").catch(() => undefined);
     await this.kill("SIGKILL");
+    // Where the daemon of a failed test could not do it.
+    for (const { pid } of runscProcesses(this.home)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It has just ended.
+      }
+    }
     if (this.isMounted) await run("umount", ["--lazy", this.home]);
     rmSync(this.home, { recursive: true, force: true });
   }
