@@ -1,6 +1,6 @@
 // Runs every check and test and ends with one line: "N passed, N failed". Exit code 1 if anything failed or could not run.
 import { spawn } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 
 const root = new URL("..", import.meta.url).pathname;
@@ -44,12 +44,40 @@ async function rust() {
     ["test", "--quiet", "--locked", "--profile", "fast", "--workspace", "--no-fail-fast"],
     { env },
   );
+  return rustCounts(code, text);
+}
+
+function rustCounts(code, text) {
   const failed = sum(text, /^test result: .*? (\d+) failed;/gm);
   return {
     passed: sum(text, /^test result: .*? (\d+) passed;/gm),
     failed: code !== 0 && failed === 0 ? 1 : failed,
     skipped: sum(text, /^test result: .*? (\d+) ignored;/gm),
   };
+}
+
+/** The tests of the agent once more, now in gVisor: they fork and restore it, and meet what only gVisor does. */
+async function guest() {
+  const templates = `${preparedHome()}/templates`;
+  const base = existsSync(templates) && readdirSync(templates).find((name) => name.startsWith("base-"));
+  const runsc = process.env.PANDASTACK_RUNSC || `${preparedHome()}/bin/runsc`;
+  if (!base || !existsSync(runsc)) {
+    console.log("skipped: no prepared home");
+    return { passed: 0, failed: 0, skipped: 1 };
+  }
+  const env = {
+    ...process.env,
+    PANDASTACK_TEST_ROOTFS: `${templates}/${base}/rootfs`,
+    PANDASTACK_RUNSC: runsc,
+    PANDASTACK_TEST_AGENT: `${root}native/pandastack-guest`,
+    PANDASTACK_TEST_KERNELS: `${root}crates/guest/tests/kernels`,
+  };
+  const { code, text } = await run(
+    "cargo",
+    ["test", "--quiet", "--locked", "--profile", "fast", "-p", "pandastack-guest", "--test", "it"],
+    { env },
+  );
+  return rustCounts(code, text);
 }
 
 async function typescript() {
@@ -91,7 +119,7 @@ async function python() {
   };
 }
 
-const suites = { lint, rust, typescript, python };
+const suites = { lint, rust, guest, typescript, python };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(suites);
 const total = { passed: 0, failed: 0 };
 const lines = [];

@@ -16,3 +16,10 @@ pub(crate) fn block_on_with_sandboxes<T>(future: impl Future<Output = Result<T>>
     pandastack_engine::privilege::enter_user_namespace().map_err(CliError::new)?;
     block_on(future)
 }
+
+/// Like [`block_on_with_sandboxes`], for the daemon, which gives up what it does not need.
+pub(crate) fn block_on_as_daemon<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
+    pandastack_engine::privilege::enter_user_namespace().map_err(CliError::new)?;
+    pandastack_engine::privilege::drop_unneeded().map_err(CliError::new)?;
+    block_on(future)
+}

@@ -55,7 +55,8 @@ pub struct RunRequest {
 /// A displayed object with all its MIME types.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultFrame {
-    /// MIME type → content. Images but SVG are base64, `application/json` is JSON text.
+    /// MIME type → content. Images but SVG are base64, `application/json` is JSON text. At most [`crate::bounded::MAX_MIME_TYPES`].
+    #[serde(deserialize_with = "crate::bounded::mime_types")]
     pub data: BTreeMap<String, String>,
     /// True for the value of the cell.
     #[serde(default)]
@@ -83,8 +84,8 @@ pub struct ErrorFrame {
     pub name: String,
     /// Its message.
     pub value: String,
-    /// Formatted traceback, piece by piece, without escape codes.
-    #[serde(default)]
+    /// Formatted traceback, piece by piece, without escape codes. At most [`crate::bounded::MAX_TRACEBACK`].
+    #[serde(default, deserialize_with = "crate::bounded::traceback")]
     pub traceback: Vec<String>,
     /// The whole formatted traceback.
     pub text: String,

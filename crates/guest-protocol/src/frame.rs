@@ -8,6 +8,9 @@ use thiserror::Error;
 /// Longest payload of a frame, in bytes. Results (a big chart, a big table) are the long ones; who reads one holds it several times over.
 pub const MAX_PAYLOAD: usize = 64 << 20;
 
+/// Longest payload of a frame that only says how something ended, in bytes.
+pub const MAX_SHORT_PAYLOAD: usize = 1 << 20;
+
 /// Length of kind and length prefix, in bytes.
 pub const HEADER: usize = 5;
 
@@ -38,12 +41,20 @@ impl Kind {
         use Kind::*;
         [Stdout, Stderr, Exit, Result, Error, Clear, End, Failure].into_iter().find(|kind| *kind as u8 == byte)
     }
+
+    /// Longest payload, in bytes.
+    fn max_payload(self) -> usize {
+        match self {
+            Self::Stdout | Self::Stderr | Self::Result | Self::Error => MAX_PAYLOAD,
+            Self::Exit | Self::Clear | Self::End | Self::Failure => MAX_SHORT_PAYLOAD,
+        }
+    }
 }
 
 /// The sender broke the framing.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum FrameError {
-    /// A length over [`MAX_PAYLOAD`].
+    /// A length over [`MAX_PAYLOAD`], or for a short frame over [`MAX_SHORT_PAYLOAD`].
     #[error("frame too long: `{0}` bytes")]
     Length(u32),
     /// A kind this version does not know.
@@ -65,7 +76,7 @@ pub fn encode(kind: Kind, payload: &[u8], out: &mut Vec<u8>) {
 pub fn parse_header(header: [u8; HEADER]) -> Result<(Kind, usize), FrameError> {
     let kind = Kind::from_byte(header[0]).ok_or(FrameError::Kind(header[0]))?;
     let length = u32::from_le_bytes([header[1], header[2], header[3], header[4]]);
-    if length as usize > MAX_PAYLOAD {
+    if length as usize > kind.max_payload() {
         return Err(FrameError::Length(length));
     }
     Ok((kind, length as usize))
@@ -83,5 +94,8 @@ mod tests {
         assert_eq!(&bytes[HEADER..], b"abc");
         assert_eq!(parse_header([0, 0, 0, 0, 0]), Err(FrameError::Kind(0)));
         assert_eq!(parse_header([1, 255, 255, 255, 255]), Err(FrameError::Length(u32::MAX)));
+        for kind in [Kind::Exit, Kind::Clear, Kind::End, Kind::Failure] {
+            assert_eq!(parse_header([kind as u8, 1, 0, 16, 0]), Err(FrameError::Length((1 << 20) + 1)), "{kind:?}");
+        }
     }
 }

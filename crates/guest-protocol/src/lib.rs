@@ -6,6 +6,7 @@
 //! This crate does no I/O: both ends bring their own.
 #![deny(missing_docs)]
 
+pub mod bounded;
 pub mod context;
 pub mod exec;
 pub mod file;

@@ -1,5 +1,6 @@
 //! Commands: `POST /exec`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use axum::response::Response;
@@ -68,11 +69,16 @@ fn program(agent: &Agent, request: ExecRequest, pipes: [std::os::fd::OwnedFd; 2]
         );
     }
     environment.extend(request.env);
-    let cwd = request.cwd.unwrap_or_else(|| user.home.clone());
+    let cwd = request.cwd.unwrap_or_else(|| home_of(&user));
     if !cwd.starts_with('/') {
         return Err(Refusal::bad_request(format!("the working directory must be absolute: `{}`", cwd.escape_debug())));
     }
     Program::new(&argv, &environment, &cwd, user, agent.identity.limits(), pipes)
+}
+
+/// Where a command begins that names no folder: not in a home that was deleted.
+fn home_of(user: &User) -> String {
+    if Path::new(&user.home).is_dir() { user.home.clone() } else { "/".into() }
 }
 
 /// A running command and the stream of its frames.

@@ -15,12 +15,12 @@ use crate::api;
 use crate::arguments::ServeArguments;
 use crate::error::{CliError, Result};
 use crate::output;
-use crate::runtime::block_on_with_sandboxes;
+use crate::runtime::block_on_as_daemon;
 
 /// Serves until it is stopped.
 pub(crate) fn serve(arguments: ServeArguments) -> Result<ExitCode> {
     start_log();
-    block_on_with_sandboxes(async {
+    block_on_as_daemon(async {
         let home = api::home()?;
         let runsc = runsc::find(&home).await?;
         let config = config(&arguments, EngineConfig::new(home, runsc))?;

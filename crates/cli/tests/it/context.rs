@@ -93,6 +93,10 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.child.id())]).status().unwrap();
         assert!(sent.success());

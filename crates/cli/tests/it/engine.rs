@@ -24,6 +24,27 @@ fn one_daemon_serves_a_home() {
 }
 
 #[test]
+fn the_daemon_gives_up_what_it_does_not_need() {
+    let context = Context::new();
+    let daemon = context.serve(&[]);
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", daemon.pid())).unwrap();
+    let status = read("status");
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+    for set in ["CapPrm:", "CapEff:", "CapBnd:"] {
+        // KILL, SETGID, SETUID, SETPCAP, SYS_CHROOT, SYS_ADMIN, SETFCAP and DAC_OVERRIDE, as far as this machine has them.
+        let had = u64::from_str_radix(&field(set), 16).unwrap();
+        assert_eq!(had & !0x8024_01e2, 0, "{set} {had:x}");
+    }
+    for set in ["CapInh:", "CapAmb:"] {
+        assert_eq!(field(set), "0000000000000000", "{set}");
+    }
+    assert_eq!((field("NoNewPrivs:").as_str(), field("Umask:").as_str()), ("1", "0077"));
+    let limits = read("limits");
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().skip(4).collect::<Vec<_>>(), ["0", "0", "bytes"]);
+}
+
+#[test]
 fn a_signal_ends_the_daemon_and_a_stale_socket_is_no_obstacle() {
     let context = Context::new();
     for signal in ["TERM", "INT"] {

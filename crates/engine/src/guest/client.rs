@@ -19,7 +19,7 @@ use pandastack_guest_protocol::route;
 use super::activity::{Activity, InUse};
 use super::connection::Connection;
 use super::frame_stream::FrameStream;
-use super::request::{EgressStream, json, streamed, whole};
+use super::request::{EgressStream, json_body, streamed, whole};
 use crate::error::EngineError;
 
 /// A file as it is read. Dropping it stops the reading.
@@ -50,14 +50,14 @@ impl GuestClient {
     /// Runs a command.
     pub async fn exec(&self, request: &ExecRequest) -> Result<FrameStream, EngineError> {
         let in_use = self.activity.begin();
-        let response = self.connection.send(Method::POST, route::EXEC, json(request)?).await?;
+        let response = self.connection.begin(Method::POST, route::EXEC, json_body(request)?).await?;
         Ok(FrameStream::new(Arc::clone(&self.connection), response.into_body(), in_use))
     }
 
     /// Makes a context.
     pub async fn create_context(&self, request: &CreateContext) -> Result<ContextInfo, EngineError> {
         let _in_use = self.activity.begin();
-        let info: ContextInfo = self.connection.call(Method::POST, route::CONTEXTS, json(request)?).await?;
+        let info: ContextInfo = self.connection.call(Method::POST, route::CONTEXTS, json_body(request)?).await?;
         if is_safe_id(&info.id) {
             Ok(info)
         } else {
@@ -98,15 +98,17 @@ impl GuestClient {
     /// Runs a cell.
     pub async fn run(&self, context_id: &str, request: &RunRequest) -> Result<FrameStream, EngineError> {
         let in_use = self.activity.begin();
-        let response =
-            self.connection.send(Method::POST, &route::context_run(checked_id(context_id)?), json(request)?).await?;
+        let response = self
+            .connection
+            .begin(Method::POST, &route::context_run(checked_id(context_id)?), json_body(request)?)
+            .await?;
         Ok(FrameStream::new(Arc::clone(&self.connection), response.into_body(), in_use))
     }
 
     /// Reads a file.
     pub async fn read_file(&self, path: &str) -> Result<FileContent, EngineError> {
         let in_use = self.activity.begin();
-        let response = self.connection.send(Method::GET, &with_path(route::FILES, path), whole(Bytes::new())).await?;
+        let response = self.connection.begin(Method::GET, &with_path(route::FILES, path), whole(Bytes::new())).await?;
         let length = response.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         Ok(FileContent {
             length,

@@ -10,7 +10,11 @@ use pandastack_guest_protocol::frame::{self, Kind};
 
 use super::activity::InUse;
 use super::connection::Connection;
+use super::json;
 use crate::error::EngineError;
+
+/// Longest text of a failure that is passed on, in bytes.
+const MAX_FAILURE: usize = 8 << 10;
 
 /// The frames of a command or a cell. Dropping it ends the command or interrupts the cell.
 pub struct FrameStream {
@@ -69,9 +73,12 @@ impl FrameStream {
 }
 
 fn failure(payload: &[u8]) -> EngineError {
-    match serde_json::from_slice::<Failure>(payload) {
-        Ok(failure) => EngineError::Guest(failure),
-        Err(error) => EngineError::Internal(format!("unreadable failure of the agent: {error}")),
+    match json::read::<Failure>("failure of the agent", payload) {
+        Ok(mut failure) => {
+            failure.error.truncate(failure.error.floor_char_boundary(MAX_FAILURE));
+            EngineError::Guest(failure)
+        }
+        Err(error) => error,
     }
 }
 

@@ -8,6 +8,7 @@ mod activity;
 mod client;
 mod connection;
 mod frame_stream;
+mod json;
 mod request;
 mod stderr;
 mod transport;
@@ -16,6 +17,7 @@ pub use activity::Activity;
 pub use client::{FileContent, GuestClient};
 pub use connection::Connection;
 pub use frame_stream::FrameStream;
+pub(crate) use json::read as read_json;
 pub use request::EgressStream;
 
 #[cfg(test)]

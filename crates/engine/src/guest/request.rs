@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::{SinkExt, Stream, StreamExt, TryStreamExt};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, BodyStream, Full, Limited, StreamBody};
+use http_body_util::{BodyExt, BodyStream, Full, LengthLimitError, Limited, StreamBody};
 use hyper::body::{Body, Frame, Incoming};
 use pandastack_guest_protocol::exec::{Failure, FailureCode};
 use serde::Serialize;
@@ -21,6 +21,7 @@ use tokio_util::io::{CopyToBytes, SinkWriter, StreamReader};
 use tokio_util::sync::PollSender;
 
 use super::connection::Connection;
+use super::json;
 use crate::error::EngineError;
 
 /// Longest JSON answer that is taken from an agent, in bytes. A directory with 100 000 entries fits.
@@ -58,7 +59,7 @@ pub(super) fn streamed(pieces: impl Stream<Item = Result<Bytes, String>> + Send 
     StreamBody::new(pieces.map_ok(Frame::data)).boxed_unsync()
 }
 
-pub(super) fn json(value: &impl Serialize) -> Result<RequestBody, EngineError> {
+pub(super) fn json_body(value: &impl Serialize) -> Result<RequestBody, EngineError> {
     serde_json::to_vec(value).map(whole).map_err(|error| EngineError::Internal(format!("cannot write JSON: {error}")))
 }
 
@@ -90,6 +91,16 @@ impl Connection {
         if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
     }
 
+    /// Sends a request whose answer begins at once, and then takes as long as it takes.
+    pub(super) async fn begin(
+        &self,
+        method: Method,
+        target: &str,
+        body: RequestBody,
+    ) -> Result<Response<Incoming>, EngineError> {
+        within(target, self.send(method, target, body)).await
+    }
+
     /// Sends a request whose answer is JSON.
     pub(super) async fn call<T: DeserializeOwned>(
         &self,
@@ -114,13 +125,14 @@ impl Connection {
             body = Limited::new(response.into_body(), MAX_JSON).collect() => body,
             reason = self.closed() => return Err(self.gone(&reason)),
         };
-        let bytes = body
-            .map_err(|error| {
-                EngineError::Internal(format!("answer of the agent was cut or longer than {MAX_JSON} bytes: {error}"))
-            })?
-            .to_bytes();
-        serde_json::from_slice(&bytes)
-            .map_err(|error| EngineError::Internal(format!("unreadable answer of the agent: {error}")))
+        let bytes = match body {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Err(EngineError::Internal(format!("answer of the agent is longer than {MAX_JSON} bytes")));
+            }
+            Err(error) => return Err(self.cut(&error).await),
+        };
+        json::read("answer of the agent", &bytes)
     }
 
     async fn refusal(&self, response: Response<Incoming>) -> EngineError {

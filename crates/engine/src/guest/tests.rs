@@ -13,6 +13,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use pandastack_guest_protocol::context::RunRequest;
 use pandastack_guest_protocol::exec::ExecRequest;
 use pandastack_guest_protocol::frame;
 use pandastack_guest_protocol::hello::{Hello, HelloAck};
@@ -23,6 +24,8 @@ use tokio::net::unix::pipe;
 use super::*;
 use crate::error::EngineError;
 use crate::runsc::GuestStdio;
+
+mod liar;
 
 const DEADLINE: Duration = Duration::from_secs(20);
 

@@ -8,6 +8,8 @@ use pandastack_guest_protocol::record::{self, Decoder, Kind, Record};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 
+use super::json;
+
 /// Bytes of the HTTP/2 connection that wait between it and the pipes, in each direction.
 const MUX_BUFFER: usize = 1 << 20;
 
@@ -126,7 +128,8 @@ async fn take_record(
 
 /// An answer to an older `Hello` is no fault: the engine repeats itself when an answer is late.
 fn begin_epoch(payload: &[u8], to_http: &mut Option<WriteHalf<DuplexStream>>, shared: &Shared) -> Result<(), String> {
-    let mut ack: HelloAck = serde_json::from_slice(payload).map_err(|error| format!("unreadable HelloAck: {error}"))?;
+    let mut ack: HelloAck = serde_json::from_slice(payload)
+        .map_err(|error| format!("unreadable HelloAck: {}", json::shorten(&error.to_string())))?;
     ack.version.truncate(ack.version.floor_char_boundary(64));
     let begun = shared.expect(|expected| expected.epoch.take_if(|epoch| epoch.number == ack.epoch));
     if let Some(epoch) = begun {

@@ -17,7 +17,7 @@ use super::output::{Frames, KeptOutput, Limited, Pump, sse};
 use super::path::SandboxId;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::guest::FrameStream;
+use crate::guest::{FrameStream, read_json};
 use crate::router::AppState;
 
 /// Longest command and longest sum of arguments, in bytes: what Linux takes for one argument.
@@ -110,8 +110,7 @@ fn cut() -> ApiError {
 pub(super) const CUT: &str = "the connection to the sandbox ended before the command did";
 
 pub(super) fn parse_exit(json: &[u8]) -> Result<guest::Exit, EngineError> {
-    serde_json::from_slice(json)
-        .map_err(|error| EngineError::Internal(format!("the sandbox sent a malformed exit: {error}")))
+    read_json("exit of the command", json)
 }
 
 /// `command timeout after Ns`: by this text the official SDKs know a time limit.

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::output::{Decoder, Encoder, Frame};
 use crate::error::EngineError;
+use crate::guest::read_json;
 
 /// What is said when the frames stop without a last one.
 pub(super) const CUT: &str = "the connection to the sandbox ended before the cell did";
@@ -76,8 +77,7 @@ fn stderr(text: String) -> Option<ExecutionEvent> {
 }
 
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, EngineError> {
-    serde_json::from_slice(json)
-        .map_err(|error| EngineError::Internal(format!("the sandbox sent a malformed frame: {error}")))
+    read_json("frame of the sandbox", json)
 }
 
 fn result(frame: ResultFrame) -> ExecutionEvent {

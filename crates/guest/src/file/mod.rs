@@ -1,12 +1,12 @@
 //! Files, in the same view of the file system that programs have.
 
+mod delete;
 mod entry;
 mod write;
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -16,6 +16,7 @@ use pandastack_guest_protocol::exec::FailureCode;
 use tokio::sync::mpsc;
 
 use crate::refusal::Refusal;
+pub(crate) use delete::delete;
 pub(crate) use entry::{list, stat};
 pub(crate) use write::write;
 
@@ -110,28 +111,4 @@ fn send_rest(mut file: File, first: Bytes, sender: &mpsc::Sender<io::Result<Byte
         }
         chunk = read_chunk(&mut file);
     }
-}
-
-/// Deletes a file, or a directory with all in it. Nothing there is fine. Links are deleted, not followed.
-///
-/// # Errors
-/// If it is the root, or the system refuses.
-pub(crate) async fn delete(path: String) -> Result<(), Refusal> {
-    if Path::new(&path).components().all(|part| !matches!(part, std::path::Component::Normal(_))) {
-        return Err(Refusal::bad_request(format!("not something to delete: `{}`", path.escape_debug())));
-    }
-    blocking(move || {
-        let outcome = match std::fs::symlink_metadata(&path) {
-            Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path),
-            Ok(_) => std::fs::remove_file(&path),
-            Err(error) => Err(error),
-        };
-        match outcome {
-            Err(error) if !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) => {
-                Err(failed(&path, &error))
-            }
-            _ => Ok(()),
-        }
-    })
-    .await
 }

@@ -28,6 +28,15 @@ const ARGV: [&str; 5] = ["/usr/bin/python3", "-m", "pandastack_kernel.zygote", "
 /// How much of what the zygote says last is kept for messages, in bytes.
 const LAST_WORDS: usize = 4 << 10;
 
+/// Where the zygote finds its own package, and then what the sandbox has of its own.
+fn python_path(own: Option<&String>) -> String {
+    let package = std::env::var("PANDASTACK_KERNELS").unwrap_or_else(|_| PACKAGE.into());
+    match own {
+        Some(own) if !own.is_empty() => format!("{package}:{own}"),
+        _ => package,
+    }
+}
+
 /// A running zygote.
 pub(super) struct Zygote {
     pub(super) namespace: Arc<Namespace>,
@@ -49,7 +58,7 @@ impl Zygote {
         let (stdout, stdout_far) = Pipe::new(Kind::Stdout).map_err(failed)?;
         let (stderr, stderr_far) = Pipe::new(Kind::Stderr).map_err(failed)?;
         let mut environment = environment.clone();
-        environment.insert("PYTHONPATH".into(), std::env::var("PANDASTACK_KERNELS").unwrap_or_else(|_| PACKAGE.into()));
+        environment.insert("PYTHONPATH".into(), python_path(environment.get("PYTHONPATH")));
         let program = Program::new(
             &ARGV.map(String::from),
             &environment,
@@ -131,5 +140,17 @@ impl Zygote {
         self.last_words.extend(frames.get(HEADER..).unwrap_or_default());
         let words = String::from_utf8_lossy(&self.last_words);
         format!("the zygote of the Python kernels {how}: {}", words.trim().lines().last().unwrap_or("no message"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_sandbox_has_on_its_path_stays_there() {
+        assert_eq!(python_path(None), PACKAGE);
+        assert_eq!(python_path(Some(&String::new())), PACKAGE);
+        assert_eq!(python_path(Some(&"/a:/b".into())), format!("{PACKAGE}:/a:/b"));
     }
 }

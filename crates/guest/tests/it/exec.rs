@@ -249,3 +249,10 @@ async fn a_fork_bomb_ends_with_its_command() {
     until(async || count(&engine, "bash").await <= 1).await;
     assert_eq!(engine.cell(&context, "1").await.text(), "1");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_without_a_home_begins_at_the_root() {
+    let (_agent, engine) = Agent::greeted().await;
+    let request = ExecRequest { user: Some("nobody".into()), ..command("pwd") };
+    assert_eq!(engine.start(&request).await.all().await.stdout(), "/\n");
+}
