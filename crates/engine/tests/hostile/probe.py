@@ -84,11 +84,29 @@ def files():
     for path in ("/dev/mem", "/dev/kmem", "/dev/port", "/dev/sda", "/dev/vda", "/dev/kvm", "/dev/fuse", "/proc/kcore",
                  "/proc/kmsg", "/proc/1/mem", "/proc/1/environ", "/proc/1/root/etc/passwd", "/proc/1/cwd/etc/passwd",
                  "/proc/1/fd/0", "/proc/1/fd/1", "/proc/1/fd/2", "/proc/1/maps", "/proc/keys", "/sys/firmware/dmi/tables/DMI"):  # fmt: skip
-        attempt(f"read {path}", lambda path=path: os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 1) or missing())
+        attempt(f"read {path}", lambda path=path: beginning(path, 1) or missing())
     for path in ("/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
-                 "/proc/sys/vm/panic_on_oom", "/proc/1/oom_score_adj", "/proc/1/fd/0", "/proc/1/fd/1", "/proc/1/mem",
+                 "/proc/sys/vm/panic_on_oom", "/proc/1/fd/0", "/proc/1/fd/1", "/proc/1/mem",
                  "/sys/kernel/uevent_helper", "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/release_agent"):  # fmt: skip
-        attempt(f"write {path}", lambda path=path: os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        attempt(f"write {path}", lambda path=path: write(path))
+
+
+def beginning(path, length):
+    """The first bytes of a file, without waiting for any."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return os.read(descriptor, length)
+    finally:
+        os.close(descriptor)
+
+
+def write(path):
+    """Writes a byte."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        os.write(descriptor, b"h")
+    finally:
+        os.close(descriptor)
 
 
 def missing():
@@ -112,7 +130,8 @@ def other_namespaces():
 
 def look_for_agent(folder):
     """Tells of processes that belong to the agent."""
-    for pid in filter(str.isdigit, os.listdir(folder)):
+    # 1 is the inner init, which was the agent's copy and keeps its name.
+    for pid in set(filter(str.isdigit, os.listdir(folder))) - {"1"}:
         with contextlib.suppress(OSError), open(f"{folder}/{pid}/cmdline", "rb") as command:
             if b"pandastack-guest" in command.read():
                 found("sees the agent as", pid)
@@ -137,7 +156,7 @@ def look_into(path, needles):
     if path == os.path.abspath(sys.argv[0]) or path.startswith("/proc/self/cmdline"):
         return
     with contextlib.suppress(OSError, ValueError):
-        text = os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 1 << 20).decode(errors="replace")
+        text = beginning(path, 1 << 20).decode(errors="replace")
         for needle in needles:
             if needle in text:
                 found("tells of", needle, "in", path)

@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 
 /// How deep a tree is gone into. What lies deeper is moved to its top first: each level takes stack and a descriptor, and a program can make a
 /// hundred thousand.
-const DEPTH: usize = 64;
+const DEPTH: usize = 500;
 
 /// How often the top is looked through; a tree that is not empty by then is being filled by somebody.
 const PASSES: usize = 100_000;
