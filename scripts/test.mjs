@@ -1,6 +1,6 @@
 // Runs every check and test and ends with one line: "N passed, N failed". Exit code 1 if anything failed or could not run.
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 
 const root = new URL("..", import.meta.url).pathname;
@@ -67,7 +67,8 @@ async function guest() {
   }
   const env = {
     ...process.env,
-    PANDASTACK_TEST_ROOTFS: `${templates}/${base}/rootfs`,
+    // The runtime takes no root that is behind a link.
+    PANDASTACK_TEST_ROOTFS: realpathSync(`${templates}/${base}/rootfs`),
     PANDASTACK_RUNSC: runsc,
     PANDASTACK_TEST_AGENT: `${root}native/pandastack-guest`,
     PANDASTACK_TEST_KERNELS: `${root}crates/guest/tests/kernels`,
