@@ -1,20 +1,11 @@
 // Snapshots, forks and hibernation with the official npm package 0.9.0, unmodified, against the engine over TCP.
-import { createServer } from "node:net";
 import { Client, NotFoundError, PandaStackError, Sandbox } from "pandastack-sdk-0.9.0";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { TestEngine } from "../support/engine.js";
+import { freePort, TestEngine } from "../support/engine.js";
 
 let engine: TestEngine;
 let config: { apiUrl: string; apiKey: string };
 let made: Sandbox[] = [];
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function create(options: Parameters<typeof Sandbox.create>[0] = {}): Promise<Sandbox> {
   const sandbox = await Sandbox.create({ template: "code-interpreter", ...options }, config);

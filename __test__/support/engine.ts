@@ -2,6 +2,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,6 +18,15 @@ export const binary = new URL("../../native/pandastack", import.meta.url).pathna
 export function preparedHome(): string {
   const state = process.env.XDG_STATE_HOME || join(homedir(), ".local", "state");
   return process.env.PANDASTACK_HOME || join(state, "pandastack");
+}
+
+/** A port of this machine that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return address.port;
 }
 
 /** A running engine and the ways to hurt it. */

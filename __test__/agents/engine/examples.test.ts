@@ -1,26 +1,17 @@
 // Every example, run as a newcomer would.
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestEngine } from "../../support/engine.js";
+import { freePort, TestEngine } from "../../support/engine.js";
 
 const run = promisify(execFile);
 const repository = new URL("../../..", import.meta.url).pathname;
 const python = `${repository}.venv/bin/python`;
 let engine: TestEngine;
 let port: number;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return address.port;
-}
 
 beforeAll(async () => {
   port = await freePort();
