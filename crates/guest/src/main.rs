@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     if let Err(error) = process::harden() {
         log::line(&format!("cannot prepare the agent's process: {error}"));
     }
+    if let Err(error) = transport::hold_signals() {
+        log::line(&format!("cannot hold back signals: {error}"));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build();
     match runtime {
         // On a worker: the main thread would have to wake one for each record.

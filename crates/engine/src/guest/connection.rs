@@ -95,7 +95,7 @@ impl Connection {
     }
 
     /// Gives the sandbox its identity and waits until the agent has taken it; `hello.epoch` is set here. Streams of the epoch before end.
-    /// A late answer makes the engine ask again, so a signal that overtook the first `Hello` does no harm.
+    /// A late answer makes the engine ask again.
     ///
     /// # Errors
     /// [`EngineError::SandboxGone`] if the agent does not answer before the deadline or breaks the protocol.

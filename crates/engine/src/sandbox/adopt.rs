@@ -7,29 +7,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pandastack_guest_protocol::hello::Hello;
 use uuid::Uuid;
 
 use super::process::SandboxProcess;
 use super::{Sandbox, identity};
 use crate::engine::Inner;
 use crate::error::EngineError;
-use crate::guest::{Connection, GuestClient};
+use crate::guest::Connection;
 use crate::runsc::{ContainerStatus, RunscError, left};
 use crate::store::{RowStatus, SandboxRow};
 
 /// How long the agent of a sandbox that is found may take to answer.
 const HELLO_DEADLINE: Duration = Duration::from_secs(30);
-
-/// How long it may take to answer each of the first requests after that.
-const HEALTH_DEADLINE: Duration = Duration::from_secs(3);
-
-/// How many of them it has to answer one after another, and the time between two.
-const ANSWERS: u32 = 5;
-const BETWEEN_ANSWERS: Duration = Duration::from_millis(100);
-
-/// Most `Hello`s after the first one.
-const HELLOS: u32 = 3;
 
 /// Epochs that one engine may use up before the next one begins its own.
 const EPOCHS_PER_ENGINE: u64 = 1000;
@@ -77,7 +66,8 @@ impl Inner {
     }
 
     /// The agent does not know that the engine is another one, and where the old one stopped: it is told by a signal to skip to the next
-    /// marker, which precedes the `Hello` of a new epoch.
+    /// marker, which precedes the `Hello` of a new epoch. The signal is pending when the command ends, and the agent looks for it between reading
+    /// bytes and using them: of what is written here nothing is skipped.
     async fn adopt(self: &Arc<Self>, mut row: SandboxRow) -> Result<(), EngineError> {
         let state = self.runsc.state(&row.id).await?;
         if state.status == ContainerStatus::Paused {
@@ -93,7 +83,6 @@ impl Inner {
         self.runsc.kill(&row.id, "USR1").await?;
         let hello = identity::hello(&row.id, &env, &row.limits, false);
         connection.hello(&hello, HELLO_DEADLINE).await?;
-        come_to_terms(&connection, &hello).await?;
         if row.status == RowStatus::Paused {
             self.runsc.pause(&row.id).await?;
         }
@@ -122,29 +111,6 @@ impl Inner {
         }
         Ok(())
     }
-}
-
-/// Makes sure that the agent listens. It handles the signal when one of its threads gets to run: that may be after the `Hello`, and even
-/// after its first answers. Then it skips what follows, up to the marker of another `Hello`.
-async fn come_to_terms(connection: &Arc<Connection>, hello: &Hello) -> Result<(), EngineError> {
-    let guest = connection.client(&Arc::default());
-    for _ in 0..HELLOS {
-        if answers_steadily(&guest).await {
-            return Ok(());
-        }
-        connection.hello(hello, HELLO_DEADLINE).await?;
-    }
-    guest.health(HEALTH_DEADLINE).await
-}
-
-async fn answers_steadily(guest: &GuestClient) -> bool {
-    for _ in 0..ANSWERS {
-        if guest.health(HEALTH_DEADLINE).await.is_err() {
-            return false;
-        }
-        tokio::time::sleep(BETWEEN_ANSWERS).await;
-    }
-    true
 }
 
 pub(super) fn names_in(folder: &Path) -> impl Iterator<Item = OsString> {

@@ -14,6 +14,7 @@ use crate::agent::Agent;
 use crate::log;
 use connection::Connection;
 use reader::RecordReader;
+pub(crate) use reader::hold_signals;
 use writer::RecordWriter;
 
 /// Serves the engine for ever.

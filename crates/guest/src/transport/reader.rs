@@ -1,15 +1,15 @@
 //! Records from the engine.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use pandastack_guest_protocol::record::{Decoder, Record, RecordError};
 use tokio::io::Interest;
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::io::unix::AsyncFd;
 
-use super::descriptor::Descriptor;
+use super::descriptor::{Descriptor, retry};
 
 /// Bytes per read.
 const CHUNK: usize = 256 << 10;
@@ -17,29 +17,35 @@ const CHUNK: usize = 256 << 10;
 /// Between two looks at a stream that has ended: the engine may open it again.
 const REOPEN: Duration = Duration::from_millis(100);
 
-/// Set inside the signal handler, so that what the engine writes after the signal cannot overtake it.
-static RESYNC: AtomicBool = AtomicBool::new(false);
+/// By this signal an engine that takes over asks to skip what the one before has left.
+fn takeover() -> SigSet {
+    SigSet::from(Signal::SIGUSR1)
+}
 
-extern "C" fn ask_for_resync(_: libc::c_int) {
-    RESYNC.store(true, Ordering::SeqCst);
+/// Keeps the signal pending until the reader takes it: a handler runs when its thread gets to, which may be after what the new engine wrote has been
+/// read. To be called before there are threads, which inherit the mask; what they start sets a mask of its own.
+///
+/// # Errors
+/// What the system said.
+pub(crate) fn hold_signals() -> nix::Result<()> {
+    takeover().thread_block()
 }
 
 /// Reads records; starts by skipping to the first marker.
 pub(super) struct RecordReader {
     input: Descriptor,
-    signals: Signals,
+    signals: AsyncFd<SignalFd>,
     decoder: Decoder,
     buffer: Vec<u8>,
 }
 
 impl RecordReader {
     pub(super) fn new() -> io::Result<Self> {
-        let action = SigAction::new(SigHandler::Handler(ask_for_resync), SaFlags::SA_RESTART, SigSet::empty());
-        // SAFETY: the handler only stores to an atomic. The handler that tokio installs next calls it.
-        unsafe { sigaction(Signal::SIGUSR1, &action) }?;
+        let signals = SignalFd::with_flags(&takeover(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         Ok(Self {
             input: Descriptor::new(0, Interest::READABLE)?,
-            signals: signal(SignalKind::user_defined1())?,
+            // SAFETY: an owned descriptor, which is closed only after the registration is gone.
+            signals: unsafe { AsyncFd::register_with_interest(signals, Interest::READABLE) }?,
             decoder: Decoder::skipping(),
             buffer: vec![0; CHUNK],
         })
@@ -62,13 +68,18 @@ impl RecordReader {
         }
     }
 
+    /// The signal was pending before the engine that sent it wrote a byte. So if it is looked for between a read and the use of what was read,
+    /// nothing of that engine is skipped, and nothing of the one before is taken for its.
     async fn fill(&mut self) {
         let outcome = tokio::select! {
             biased;
-            _ = self.signals.recv() => self.input.read_now(&mut self.buffer),
+            Ok(mut ready) = self.signals.readable() => {
+                ready.clear_ready();
+                self.input.read_now(&mut self.buffer)
+            }
             outcome = self.input.read(&mut self.buffer) => outcome,
         };
-        if RESYNC.swap(false, Ordering::SeqCst) {
+        if self.is_taken_over() {
             self.decoder.resync();
         }
         match outcome {
@@ -76,5 +87,10 @@ impl RecordReader {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Ok(_) | Err(_) => tokio::time::sleep(REOPEN).await,
         }
+    }
+
+    fn is_taken_over(&self) -> bool {
+        let taken = retry(|| Ok(self.signals.get_ref().read_signal()?));
+        matches!(taken, Ok(Some(_)))
     }
 }

@@ -256,3 +256,10 @@ async fn a_user_without_a_home_begins_at_the_root() {
     let request = ExecRequest { user: Some("nobody".into()), ..command("pwd") };
     assert_eq!(engine.start(&request).await.all().await.stdout(), "/\n");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_signal_is_held_back_from_a_program() {
+    let (_agent, engine) = Agent::greeted().await;
+    let masks = "python3 -c 'import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []), signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL)'";
+    assert_eq!(engine.exec(masks).await.stdout(), "set() True\n");
+}

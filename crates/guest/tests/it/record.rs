@@ -10,6 +10,12 @@ use serde_json::Value;
 
 use crate::harness::{Agent, until};
 
+/// Takeovers in a row.
+const ROUNDS: u32 = 100;
+
+/// Time for one of them, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn hello_is_answered_and_health_served() {
     let (_agent, engine) = Agent::greeted().await;
@@ -52,6 +58,27 @@ async fn after_the_signal_half_a_record_does_not_swallow_the_hello() {
     agent.ask_for_resync();
     let engine = agent.hello(Hello::default()).await;
     assert_eq!(engine.exec("echo ok").await.stdout(), "ok\n");
+}
+
+/// A signal that is handled late would make the agent skip the `Hello`, or what its sender says next.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_after_the_signal_is_skipped() {
+    let (mut agent, _engine) = Agent::greeted().await;
+    let load = std::thread::available_parallelism().map_or(2, usize::from);
+    let loops = agent.hello(Hello::default()).await;
+    let hogs =
+        format!("for i in $(seq {load}); do setsid -f timeout 300 sh -c 'while :; do :; done'; done >/dev/null 2>&1");
+    assert_eq!(loops.exec(&hogs).await.exit().exit_code, 0);
+    for round in 0..ROUNDS {
+        agent.ask_for_resync();
+        let answered = async {
+            let engine = agent.hello(Hello::default()).await;
+            for _ in 0..3 {
+                engine.get::<Value>(route::HEALTH).await;
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, answered).await.is_ok(), "skipped in round {round}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
