@@ -89,10 +89,11 @@ export class AppsAPI {
    *
    * @throws {InterruptedError} if the connection ends before the log does.
    */
-  async *deployLogs(appId: string, deploymentId: string, options?: CallOptions): AsyncGenerator<string, void, undefined> {
-    const path = pathOf("apps", appId, "deploys", deploymentId, "logs");
-    const request = { path, accept: "text/event-stream", endsWithDone: true } as const;
-    yield* logLines(this.client, request, control(options, "apps.deployLogs"));
+  deployLogs(appId: string, deploymentId: string, options?: CallOptions): AsyncGenerator<string, void, undefined> {
+    return logLines(this.client, () => {
+      const path = pathOf("apps", appId, "deploys", deploymentId, "logs");
+      return [{ path, accept: "text/event-stream", endsWithDone: true }, control(options, "apps.deployLogs")];
+    });
   }
 
   /** The apps that were made for pull requests. */

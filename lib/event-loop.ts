@@ -1,12 +1,12 @@
 /**
- * Loops over the events of a command.
+ * Loops over what a server sends.
  *
  * @internal
  */
 
 /**
- * The events that `pick` wants, as what it makes of them. Leaving the loop stops the command at once: a generator would first wait for the
- * next event, and one that nobody has begun to read would not stop it at all.
+ * The events that `pick` wants, as what it makes of them. Leaving the loop calls `stop` at once: a generator would first wait for the
+ * next event, and one that nobody has begun to read would not stop at all.
  */
 export class EventLoop<E, T> implements AsyncGenerator<T, void, undefined> {
   readonly [Symbol.toStringTag] = "EventLoop";
@@ -26,14 +26,14 @@ export class EventLoop<E, T> implements AsyncGenerator<T, void, undefined> {
     return { done: true, value: undefined };
   }
 
-  /** Stops the command. An event that is being waited for rejects. */
+  /** Stops. What becomes of an event that is being waited for is up to `events`. */
   async return(): Promise<IteratorResult<T, void>> {
     this.stop();
     await this.events.return();
     return { done: true, value: undefined };
   }
 
-  /** Stops the command and rejects with `error`. */
+  /** Stops and rejects with `error`. */
   async throw(error: unknown): Promise<IteratorResult<T, void>> {
     await this.return();
     throw error;
@@ -44,7 +44,7 @@ export class EventLoop<E, T> implements AsyncGenerator<T, void, undefined> {
     return this;
   }
 
-  /** Stops the command. */
+  /** Stops. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }

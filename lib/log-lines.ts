@@ -4,9 +4,11 @@
  * @internal
  */
 import { onAbort } from "./abort.js";
-import { aborted, call, throwIfAborted, translated } from "./call.js";
+import { call, throwIfAborted, translated } from "./call.js";
 import type { CallControl } from "./call-options.js";
 import type { Client } from "./client.js";
+import { EventLoop } from "./event-loop.js";
+import type { NativeLineStream } from "./native.js";
 
 /** Most lines of a batch. */
 const BATCH = 256;
@@ -23,15 +25,39 @@ export interface LogRequest {
   endsWithDone: boolean;
 }
 
-/** The lines of a log. Leaving the loop closes the connection. */
-export async function* logLines(
+/** The lines of a log. `describe` is called at the first line. Leaving closes the connection at once, also while a line is waited for. */
+export function logLines(client: Client, describe: () => [LogRequest, CallControl]): AsyncGenerator<string, void, undefined> {
+  const ending = new AbortController();
+  return new EventLoop(
+    read(client, describe, ending),
+    (line) => line,
+    () => ending.abort(),
+  );
+}
+
+async function* read(
   client: Client,
-  { path, query = [], accept, endsWithDone }: LogRequest,
-  control: CallControl,
+  describe: () => [LogRequest, CallControl],
+  ending: AbortController,
 ): AsyncGenerator<string, void, undefined> {
-  const { signal } = control;
+  const [{ path, query = [], accept, endsWithDone }, control] = describe();
   const request = { method: "GET", path, query, headers: [["accept", accept]] as [string, string][] };
-  const stream = await call(control, (cancel) => client.native.lines(request, endsWithDone, cancel));
+  const { signal } = ending;
+  const given = control.signal;
+  const stopListening = onAbort(given, () => ending.abort());
+  try {
+    throwIfAborted(given);
+    yield* linesOf(await call({ ...control, signal }, (cancel) => client.native.lines(request, endsWithDone, cancel)), signal);
+  } catch (error) {
+    throwIfAborted(given);
+    // Whoever left does not look at what was waited for: a rejection would be an unhandled one.
+    if (!signal.aborted) throw error;
+  } finally {
+    stopListening();
+  }
+}
+
+async function* linesOf(stream: NativeLineStream, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
   const stopListening = onAbort(signal, () => stream.close());
   try {
     for (;;) {
@@ -41,7 +67,7 @@ export async function* logLines(
       yield* lines;
     }
   } catch (error) {
-    throw signal?.aborted ? aborted(signal) : translated(error);
+    throw translated(error);
   } finally {
     stopListening();
     stream.close();

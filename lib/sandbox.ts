@@ -367,12 +367,14 @@ export class Sandbox {
    *
    * @param options - `follow: true` waits for what comes; default: what is there.
    */
-  async *logs(options?: LogsOptions): AsyncGenerator<string, void, undefined> {
-    const { stream, follow, ...limits } = checked(logsOptions, options, "logs");
-    const query: [string, string][] = stream ? [["stream", stream]] : [];
-    if (follow !== undefined) query.push(["follow", follow ? "1" : "0"]);
-    const accept = follow ? "text/event-stream" : "text/plain";
-    yield* logLines(this.client, { path: pathOf("sandboxes", this.id, "logs"), query, accept, endsWithDone: false }, limits);
+  logs(options?: LogsOptions): AsyncGenerator<string, void, undefined> {
+    return logLines(this.client, () => {
+      const { stream, follow, ...limits } = checked(logsOptions, options, "logs");
+      const query: [string, string][] = stream ? [["stream", stream]] : [];
+      if (follow !== undefined) query.push(["follow", follow ? "1" : "0"]);
+      const accept = follow ? "text/event-stream" : "text/plain";
+      return [{ path: pathOf("sandboxes", this.id, "logs"), query, accept, endsWithDone: false }, limits];
+    });
   }
 
   /**

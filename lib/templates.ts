@@ -100,11 +100,13 @@ export class TemplateNamespace {
    * @param options - `follow: false` ends with what is there; default: until the build ends.
    * @throws {InterruptedError} if the connection ends before the log does.
    */
-  async *buildLogs(buildId: string, options?: { follow?: boolean } & CallOptions): AsyncGenerator<string, void, undefined> {
-    const { follow = true, ...limits } = checked(buildLogsOptions, options, "templates.buildLogs");
-    const query: [string, string][] = follow ? [["follow", "1"]] : [];
-    const path = pathOf("templates", "builds", buildId, "logs");
-    yield* logLines(this.client, { path, query, accept: "text/event-stream", endsWithDone: follow }, limits);
+  buildLogs(buildId: string, options?: { follow?: boolean } & CallOptions): AsyncGenerator<string, void, undefined> {
+    return logLines(this.client, () => {
+      const { follow = true, ...limits } = checked(buildLogsOptions, options, "templates.buildLogs");
+      const query: [string, string][] = follow ? [["follow", "1"]] : [];
+      const path = pathOf("templates", "builds", buildId, "logs");
+      return [{ path, query, accept: "text/event-stream", endsWithDone: follow }, limits];
+    });
   }
 
   /**

@@ -1,6 +1,6 @@
 import { AbortError, InterruptedError, NotFoundError, ServerError } from "@pandastack/sdk";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ScriptedServer, sse, stream } from "../support/scripted-server.js";
+import { type Reply, ScriptedServer, silence, sse, stream } from "../support/scripted-server.js";
 
 let server: ScriptedServer;
 beforeEach(async () => {
@@ -34,6 +34,29 @@ test("fault 2.5: leaving the loop closes the connection", async () => {
     break;
   }
   await server.until(() => server.sockets.size === 0);
+});
+
+test.each([
+  ["a sandbox", LOGS, () => server.sandbox().logs({ follow: true })],
+  ["a build", BUILD, () => server.client().templates.buildLogs("b")],
+  ["a deployment", "GET /v1/apps/a/deploys/d/logs", () => server.client().apps.deployLogs("a", "d")],
+])("leaving the log of %s ends it at once, also while no line comes", async (_, route, open) => {
+  const empty: Reply = (response) => response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+  for (const reply of [empty, silence]) {
+    server.on(route, reply);
+    const lines = open();
+    const next = lines.next();
+    await server.until(() => server.sockets.size > 0);
+    expect(await lines.return()).toEqual({ done: true, value: undefined });
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(await lines.next()).toEqual({ done: true, value: undefined });
+    await server.until(() => server.sockets.size === 0);
+  }
+});
+
+test("a log that is left before its first line asks for nothing", async () => {
+  await server.sandbox().logs({ follow: true }).return();
+  expect(server.requests).toHaveLength(0);
 });
 
 test("an abort ends the loop and closes the connection", async () => {
