@@ -348,3 +348,32 @@ test("a context whose creation is aborted is deleted", async () => {
   await expect(creation).rejects.toMatchObject({ name: "AbortError" });
   await server.until(() => server.seen("DELETE /v1/sandboxes/sb/repl/sessions/late").length === 1);
 });
+
+describe("the order of keys is the server's", () => {
+  const text = '{"z":1,"a":{"y":2,"b":[{"d":1,"c":2}]}}';
+  const unsorted = JSON.parse(text);
+
+  test("in the JSON of a result", async () => {
+    const results = [{ type: "application/json", data: unsorted }];
+    for (const reply of [ndjson([shows({ "application/json": unsorted }), END]), json({ stdout: "", results })]) {
+      server.on(RUN, reply);
+      const [result] = (await context.runCode("x")).results;
+      expect(result?.data["application/json"]).toBe(text);
+      expect(JSON.stringify(result?.json)).toBe(text);
+    }
+  });
+
+  test("in what `request` resolves to", async () => {
+    server.on("GET /v1/x", json(unsorted));
+    expect(JSON.stringify(await server.client().request("GET", "x"))).toBe(text);
+  });
+
+  test("in fields that are not known", async () => {
+    server.on(
+      "GET /v1/sandboxes/sb",
+      json({ id: "sb", template: "t", cpu: 1, memory_mb: 1, status: "running", nested: unsorted }),
+    );
+    const { info } = await server.client().sandboxes.get("sb");
+    expect(JSON.stringify((info as unknown as { nested: unknown }).nested)).toBe(text);
+  });
+});

@@ -59,10 +59,12 @@ impl SandboxSpec {
         Self { rootfs: rootfs.into(), hostname: "sandbox".to_owned(), env: BTreeMap::new(), disk_bytes }
     }
 
-    /// Everything that must be equal between checkpoint and restore, as text for hashing.
+    /// Everything that must be equal between checkpoint and restore, as text for hashing. Sorted, because whether JSON keeps the order of
+    /// keys depends on what else is built.
     pub fn fingerprint(&self) -> String {
-        let fixed = Self::new(&self.rootfs);
-        fixed.config().to_string()
+        let mut fixed = Self::new(&self.rootfs).config();
+        fixed.sort_all_objects();
+        fixed.to_string()
     }
 
     /// The `config.json`.
