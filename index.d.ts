@@ -400,6 +400,7 @@ declare module "@pandastack/sdk" {
       truncated?: boolean;
   }
   export interface ExecStreamCallbacks extends CommandOptions, OutputCallbacks {
+      check?: boolean;
   }
   export class Execution {
       results: Result[];

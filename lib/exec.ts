@@ -59,7 +59,10 @@ export interface OutputCallbacks {
 }
 
 /** Options of {@link Sandbox.execStream}. `maxOutputBytes` limits what an error keeps of the output. */
-export interface ExecStreamCallbacks extends CommandOptions, OutputCallbacks {}
+export interface ExecStreamCallbacks extends CommandOptions, OutputCallbacks {
+  /** True: reject with a {@link CommandError} if the exit code is not 0, after the last callback. Default false. */
+  check?: boolean;
+}
 
 /** Options of {@link CommandsNamespace.start}. With callbacks the output is read at once, and the events cannot be read besides. */
 export interface StartOptions extends CommandOptions, OutputCallbacks {}
@@ -109,7 +112,7 @@ export async function execStream(
   command: Command,
   options?: ExecStreamCallbacks,
 ): Promise<number> {
-  const { signal, timeoutMs, maxOutputBytes, ...rest } = checked(execStreamOptions, options, "execStream");
+  const { signal, timeoutMs, check, maxOutputBytes, ...rest } = checked(execStreamOptions, options, "execStream");
   const { onStdout, onStderr } = rest as OutputCallbacks;
   const request = requestOf(client, command, rest);
   const stdout = new OutputBuffer(maxOutputBytes);
@@ -131,6 +134,7 @@ export async function execStream(
     throw withOutput(error, stdout.toString(), stderr.toString());
   }
   if (exitCode === undefined) throw new PandaStackError("the stream ended without an exit code");
+  if (check && exitCode !== 0) throw failure(command, { exitCode, stdout: stdout.toString(), stderr: stderr.toString() });
   return exitCode;
 }
 
@@ -166,7 +170,7 @@ function withOutput(error: unknown, stdout: string, stderr: string): unknown {
   return error;
 }
 
-function failure(command: Command, result: ExecResult): CommandError {
+function failure(command: Command, result: Pick<ExecResult, "exitCode" | "stdout" | "stderr">): CommandError {
   const text = shortened(typeof command === "string" ? command : joined(command));
   return new CommandError(`command exited with code ${result.exitCode}: ${text}`, result.exitCode, result.stdout, result.stderr);
 }

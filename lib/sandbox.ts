@@ -237,7 +237,7 @@ export class Sandbox {
    * const code = await sandbox.execStream("pip install polars", { onStdout: (text) => process.stdout.write(text) });
    * ```
    * @returns The exit code.
-   * @throws {InterruptedError} with the output so far if the stream was cut.
+   * @throws {InterruptedError} with the output so far if the stream was cut, {@link CommandError} for a code other than 0 with `check`.
    */
   async execStream(command: Command, options?: ExecStreamCallbacks): Promise<number> {
     return execStream(this.client, this.id, command, options);

@@ -1,4 +1,4 @@
-import { InterruptedError, NetworkError, SandboxGoneError, SandboxTimeout, ServerError } from "@pandastack/sdk";
+import { CommandError, InterruptedError, NetworkError, SandboxGoneError, SandboxTimeout, ServerError } from "@pandastack/sdk";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { json, ScriptedServer, sse } from "../support/scripted-server.js";
 
@@ -39,6 +39,21 @@ test("output in order, then the exit code", async () => {
     ]),
   );
   expect(await run()).toEqual({ exitCode: 7, stdout: "a\nc", stderr: "b" });
+});
+
+test("with `check` a code other than 0 rejects after the last callback, with the output", async () => {
+  server.on(STREAM, sse([event("stdout", { chunk: "a" }), event("stderr", { chunk: "b" }), exit(7)]));
+  let seen = "";
+  const onStdout = (text: string) => {
+    seen += text;
+  };
+  const error = await run({ check: true, onStdout }).catch((error) => error);
+  expect(error).toBeInstanceOf(CommandError);
+  expect(error).toMatchObject({ message: "command exited with code 7: x", exitCode: 7, stdout: "a", stderr: "b" });
+  expect(seen).toBe("a");
+  expect(await run({ check: false })).toMatchObject({ exitCode: 7 });
+  server.on(STREAM, sse([exit(0)]));
+  expect(await run({ check: true })).toMatchObject({ exitCode: 0 });
 });
 
 test.each(["\n", "\r\n", "\r"])("fault 2.3: line end %j, cut anywhere, also inside a character", async (end) => {
