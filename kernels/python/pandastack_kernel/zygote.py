@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 
+from . import bundle
 from .channel import Channel, ProtocolError
 from .identity import enter_folder, reseed
 from .kernel import Kernel
@@ -36,6 +37,7 @@ class Zygote:
         """Runs until the agent closes the control socket."""
         self._take_signals()
         self._shell = warm_shell()
+        bundle.close()
         freeze()
         self._channel.send({"type": "ready", "python": platform.python_version()})
         with selectors.PollSelector() as selector:

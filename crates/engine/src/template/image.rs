@@ -48,6 +48,9 @@ pub(crate) async fn build_image(
     steps.fenced("copying the base", &copy, &base_environment()).await?;
     add(&rootfs, additions)?;
     in_root(&rootfs, &["python3", "-m", "compileall", "-q", KERNELS_PATH], &[], steps, "compiling the kernels").await?;
+    let path = format!("PYTHONPATH={KERNELS_PATH}");
+    let bundle = ["env", &path, "python3", "-m", "pandastack_kernel.write_bundle"];
+    in_root(&rootfs, &bundle, &[], steps, "bundling what the kernels import").await?;
     let options = ["mkfs.erofs", "--quiet", "-Enoinline_data", "--all-root"].map(OsStr::new);
     let pack = [&options[..], &[image.as_os_str(), rootfs.as_os_str()]].concat();
     steps.fenced("packing the image", &pack, &base_environment()).await?;
