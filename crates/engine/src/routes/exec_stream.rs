@@ -31,7 +31,7 @@ impl ExecEncoder {
 
     fn fail(&mut self, error: &str, code: ErrorCode, out: &mut Vec<u8>) {
         self.finish_output(out);
-        sse::encode("error", &json!({"error": error, "code": code}), out);
+        sse::encode("error", &json!({"code": code, "error": error}), out);
     }
 
     fn fail_with(&mut self, error: &EngineError, out: &mut Vec<u8>) {
