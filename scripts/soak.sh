@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The runs that are too long for `make test`: each hostile program three times beside a healthy sandbox that must answer within a second, with a flood of 10 GB; 300 random operations
-# with 40 kills, three times; 64 sandboxes and 16 clients for two minutes.
+# The runs that are too long for `make test`: each hostile program three times beside a healthy sandbox that must answer within a second, with a flood
+# of 10 GB; 300 random operations with 40 kills, three times; 64 sandboxes and 16 clients for two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PANDASTACK_TEST_HOME=${PANDASTACK_TEST_HOME:-${PANDASTACK_HOME:-${XDG_STATE_HOME:-$HOME/.local/state}/pandastack}}

@@ -70,8 +70,10 @@ def open_bundle(path: str = _PATH) -> ModuleBundle:
     """Imports from the bundle at `path` until it is closed, and removes the file. One that cannot be used is as none."""
     bundle = ModuleBundle({})
     with contextlib.suppress(OSError, EOFError, ValueError, TypeError), open(path, "rb") as file:
-        bundle = _read(file)
+        found = _read(file)
+        # One that stays would hide from a later zygote what was installed since.
         os.unlink(path)
+        bundle = found
     sys.meta_path.insert(0, bundle)
     return bundle
 
