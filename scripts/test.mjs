@@ -1,4 +1,5 @@
-// Runs every check and test and ends with one line: "N passed, N failed". Exit code 1 if anything failed or could not run.
+// Runs every check and test. Ends with what failed, by name, and one line: "N passed, N failed". Exit code 1 if anything failed or
+// could not run.
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
@@ -27,9 +28,12 @@ function run(command, args, options = {}) {
 
 const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((total, match) => total + Number(match[1]), 0);
 
+const firstLine = (text) => text.trim().split("\n")[0].slice(0, 400);
+
 async function lint() {
-  const { code } = await run("scripts/lint.sh", []);
-  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+  const { code, text } = await run("scripts/lint.sh", []);
+  const failures = code === 0 ? [] : [text.trim().split("\n").at(-1) ?? ""];
+  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0, failures };
 }
 
 /** The home that `make setup` prepared; without it the engine's tests on real gVisor skip themselves. */
@@ -53,6 +57,7 @@ function rustCounts(code, text) {
     passed: sum(text, /^test result: .*? (\d+) passed;/gm),
     failed: code !== 0 && failed === 0 ? 1 : failed,
     skipped: sum(text, /^test result: .*? (\d+) ignored;/gm),
+    failures: [...text.matchAll(/^---- (\S+) stdout ----\n+(.*)/gm)].map((match) => `${match[1]}: ${match[2]}`),
   };
 }
 
@@ -63,7 +68,7 @@ async function guest() {
   const runsc = process.env.PANDASTACK_RUNSC || `${preparedHome()}/bin/runsc`;
   if (!base || !existsSync(runsc)) {
     console.log("skipped: no prepared home");
-    return { passed: 0, failed: 0, skipped: 1 };
+    return { passed: 0, failed: 0, skipped: 1, failures: [] };
   }
   const env = {
     ...process.env,
@@ -92,12 +97,20 @@ async function typescript() {
     `--outputFile.json=${report}`,
   ]);
   try {
-    const { numPassedTests, numFailedTests, numPendingTests } = JSON.parse(readFileSync(report, "utf8"));
+    const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
     const failed = code !== 0 && numFailedTests === 0 ? 1 : numFailedTests;
-    return { passed: numPassedTests, failed, skipped: numPendingTests };
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { passed: numPassedTests, failed, skipped: numPendingTests, failures: testResults.flatMap(failuresOfFile) };
+  } catch (error) {
+    return { passed: 0, failed: 1, skipped: 0, failures: [`no report: ${error.message}`] };
   }
+}
+
+/** What failed in one file of vitest's report: its tests, or the file itself if it could not be loaded. */
+function failuresOfFile({ name, status, message, assertionResults }) {
+  const file = name.replace(root, "");
+  const failed = assertionResults.filter((test) => test.status === "failed");
+  if (status === "failed" && failed.length === 0) return [`${file}: ${message}`];
+  return failed.map((test) => `${file} > ${test.fullName}: ${test.failureMessages.join(" ")}`);
 }
 
 async function python() {
@@ -117,6 +130,7 @@ async function python() {
     passed: sum(last, /(\d+) passed/g),
     failed: code !== 0 && failed === 0 ? 1 : failed,
     skipped: sum(last, /(\d+) skipped/g),
+    failures: [...text.matchAll(/^(?:FAILED|ERROR) (.*)/gm)].map((match) => match[1]),
   };
 }
 
@@ -124,13 +138,15 @@ const suites = { lint, rust, guest, typescript, python };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(suites);
 const total = { passed: 0, failed: 0 };
 const lines = [];
+const failures = [];
 for (const name of chosen) {
   console.log(`\n== ${name}`);
   const started = Date.now();
   const counts = await suites[name]();
   for (const key of Object.keys(total)) total[key] += counts[key];
+  failures.push(...counts.failures.map((failure) => `${name}: ${firstLine(failure)}`));
   const seconds = ((Date.now() - started) / 1000).toFixed(0);
   lines.push(`${name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped in ${seconds} s`);
 }
-console.log(`\n${lines.join("\n")}\n${total.passed} passed, ${total.failed} failed`);
+console.log(`\n${[...lines, ...failures].join("\n")}\n${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed > 0 ? 1 : 0);
