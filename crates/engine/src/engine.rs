@@ -5,11 +5,13 @@ mod state;
 mod status;
 
 use std::collections::HashMap;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use pandastack_protocol::egress::{Egress, EgressInfo};
 use pandastack_protocol::event::SandboxEvent;
 use pandastack_protocol::lifecycle::{LifecycleInfo, UpdateLifecycle};
@@ -117,7 +119,7 @@ pub(crate) struct Inner {
     /// Cancelled when the engine is about to close.
     pub(crate) closing: CancellationToken,
     opened: Instant,
-    lock: Mutex<Option<File>>,
+    lock: Mutex<Option<Flock<File>>>,
 }
 
 impl Inner {
@@ -303,20 +305,19 @@ impl Engine {
 /// How long a lock that is held may take to become free. A program that a killed engine was just starting holds it until it has replaced its image.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The lock is held until the file is closed, however this process ends.
-async fn take_lock(home: &Home) -> Result<File, EngineError> {
+/// The lock is held until it is dropped or this process ends, however it ends.
+async fn take_lock(home: &Home) -> Result<Flock<File>, EngineError> {
     let path = home.root().join("engine.lock");
     let cannot = |error: std::io::Error| EngineError::Internal(format!("cannot lock ({error}): `{}`", path.display()));
-    let file = File::options().create(true).truncate(false).read(true).write(true).open(&path).map_err(cannot)?;
+    let mut file = File::options().create(true).truncate(false).read(true).write(true).open(&path).map_err(cannot)?;
     let began = Instant::now();
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_PATIENCE => {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            Err(TryLockError::WouldBlock) => return Err(EngineError::AlreadyRunning(home.root().to_owned())),
-            Err(TryLockError::Error(error)) => return Err(cannot(error)),
-        }
+        file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(lock),
+            Err((file, Errno::EWOULDBLOCK)) if began.elapsed() < LOCK_PATIENCE => file,
+            Err((_, Errno::EWOULDBLOCK)) => return Err(EngineError::AlreadyRunning(home.root().to_owned())),
+            Err((_, error)) => return Err(cannot(error.into())),
+        };
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

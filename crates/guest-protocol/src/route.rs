@@ -29,6 +29,10 @@ pub fn context_restart(id: &str) -> String {
     format!("/contexts/{id}/restart")
 }
 
+/// `POST`: 204 when the agent has ended what a copy of the sandbox need not hold: a kernel that nobody uses yet, and what kernels have started to
+/// help them. All of that comes back by itself some time after the next `Thaw` or `Hello`, or when it is asked for.
+pub const QUIESCE: &str = "/quiesce";
+
 /// `GET ?path=`: the bytes. `PUT ?path=` with a body: [`crate::file::FileWritten`], parents are made. `DELETE ?path=`: 204, recursive, also if there is none.
 pub const FILES: &str = "/files";
 

@@ -36,6 +36,15 @@ impl Agent {
         Self { started: Instant::now(), identity, spawner, kernels, contexts, egress: Arc::new(Egress::default()) }
     }
 
+    /// Ends what a copy of the sandbox need not hold. The kernel that stands by is such a thing only if there are contexts: a copy's first context is
+    /// one of them, else it is that kernel.
+    pub(crate) async fn quiesce(&self) {
+        if self.contexts.is_empty() {
+            return;
+        }
+        tokio::join!(self.kernels.end_standing_by(), self.contexts.quiesce());
+    }
+
     /// Takes a new identity; the connection of the epoch before is gone already.
     pub(crate) fn begin_epoch(&self, hello: &Hello) {
         self.egress.begin_epoch();

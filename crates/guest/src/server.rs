@@ -34,6 +34,7 @@ pub(crate) fn router(agent: Arc<Agent>) -> Router {
         .route(&route::context_run("{id}"), post(run_cell))
         .route(&route::context_interrupt("{id}"), post(interrupt_context))
         .route(&route::context_restart("{id}"), post(restart_context))
+        .route(route::QUIESCE, post(quiesce))
         .route(route::FILES, get(read_file).put(write_file).delete(delete_file))
         .route(route::FILE_LIST, get(list_files))
         .route(route::FILE_STAT, get(stat_file))
@@ -86,6 +87,11 @@ async fn restart_context(State(agent): Shared, Path(id): Path<String>) -> Answer
     let context = agent.contexts.find(&id)?;
     context.restart().await?;
     Ok(Json(context.info()).into_response())
+}
+
+async fn quiesce(State(agent): Shared) -> StatusCode {
+    agent.quiesce().await;
+    StatusCode::NO_CONTENT
 }
 
 #[derive(Deserialize)]

@@ -148,6 +148,15 @@ impl Connection {
         Ok(requests)
     }
 
+    /// Lets the agent end what a copy of the sandbox need not hold. One that cannot in time keeps it, and the copy is larger.
+    pub async fn quiesce(&self, deadline: Duration) {
+        let quiesced = self.act(http::Method::POST, pandastack_guest_protocol::route::QUIESCE);
+        let outcome = tokio::time::timeout(deadline, quiesced).await;
+        if !matches!(outcome, Ok(Ok(()))) {
+            tracing::debug!(sandbox_id = self.sandbox_id, "a sandbox is copied as it is: {outcome:?}");
+        }
+    }
+
     /// Stops the traffic of both sides between two records, so that the sandbox can be checkpointed. Programs in it run on.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
@@ -14,6 +14,9 @@ use crate::template::{Template, free_bytes};
 
 /// How long an agent may take to stop its traffic between two records.
 const FREEZE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// How long an agent may take to end what the copy need not hold.
+const QUIESCE_DEADLINE: Duration = Duration::from_secs(1);
 
 /// What needs the disk space that there is not.
 const IMAGE: &str = "an image of a sandbox";
@@ -32,9 +35,14 @@ impl Inner {
         self.check_disk(&path)?;
         let image = NewImage::make(path.clone()).map_err(|error| failed("make", &path, &error))?;
         let id = sandbox.row().id.clone();
+        sandbox.connection.quiesce(QUIESCE_DEADLINE).await;
         sandbox.connection.freeze(FREEZE_DEADLINE).await?;
+        let began = Instant::now();
         match self.runsc.checkpoint(&id, image.folder(), true).await {
-            Ok(()) => Ok(image),
+            Ok(()) => {
+                tracing::debug!(sandbox_id = id, copied_ms = began.elapsed().as_millis() as u64, "sandbox was copied");
+                Ok(image)
+            }
             Err(error) => {
                 sandbox.connection.thaw().await?;
                 Err(if error.is_disk_full() { EngineError::disk_full(IMAGE) } else { error.into() })

@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
 use super::base::{build_base, remove};
 use super::hash::{hash_fields, hash_file};
 use super::image::{Additions, build_image, verify_erofs};
@@ -170,21 +173,25 @@ async fn finish(
 }
 
 /// Takes the lock of builds and cleans up after a build that was killed.
-async fn begin(home: &Home, runsc: &FoundRunsc, progress: Progress<'_>) -> Result<File, TemplateError> {
+///
+/// The lock is given up when it is dropped, and not only when the file is closed: a program that is just being started has the file open, too.
+async fn begin(home: &Home, runsc: &FoundRunsc, progress: Progress<'_>) -> Result<Flock<File>, TemplateError> {
     home.create().map_err(TemplateError::file("make folder", home.root()))?;
     let path = home.templates().join(".lock");
-    let lock = File::options().create(true).append(true).open(&path).map_err(TemplateError::file("open", &path))?;
+    let mut file = File::options().create(true).append(true).open(&path).map_err(TemplateError::file("open", &path))?;
     let mut waiting = false;
-    while let Err(error) = lock.try_lock() {
-        if let fs::TryLockError::Error(error) = error {
-            return Err(TemplateError::file("lock", &path)(error));
-        }
+    let lock = loop {
+        file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => break lock,
+            Err((file, Errno::EWOULDBLOCK)) => file,
+            Err((_, error)) => return Err(TemplateError::file("lock", &path)(error.into())),
+        };
         if !waiting {
             progress("waiting for another build");
             waiting = true;
         }
         tokio::time::sleep(LOCK_POLL).await;
-    }
+    };
     clean_bake(home, runsc).await?;
     remove_leftovers(home)?;
     Ok(lock)

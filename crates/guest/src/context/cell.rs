@@ -207,6 +207,8 @@ impl Running {
             Order::Interrupt => self.begin_stop(Stop::Requested),
             Order::Restart(reply) => Step::Restart(reply),
             Order::Close(reply) => Step::Close(reply),
+            // The helpers may be at work for the cell.
+            Order::Quiesce(_) => Step::Continue,
             later @ (Order::Configure { .. } | Order::HandOver(..)) => {
                 self.later.push(later);
                 Step::Continue

@@ -115,6 +115,11 @@ impl Context {
         self.inherited.swap(false, Ordering::Relaxed)
     }
 
+    /// The kernel ends its helper processes, unless a cell runs.
+    pub(super) async fn quiesce(&self) {
+        let _ = self.ask(Order::Quiesce).await;
+    }
+
     /// Ends the kernel and all cells.
     pub(super) async fn close(&self) {
         let _ = self.ask(Order::Close).await;

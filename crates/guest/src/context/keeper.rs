@@ -39,6 +39,8 @@ pub(super) enum Order {
     Restart(Reply),
     /// The sandbox has a new identity.
     Configure { reseed: bool },
+    /// The kernel is to end its helper processes.
+    Quiesce(oneshot::Sender<()>),
     /// Somebody new has the context.
     HandOver(Settings, Reply),
     /// The end.
@@ -160,6 +162,12 @@ impl Keeper {
     async fn carry_out(&mut self, order: Order) {
         match order {
             Order::Interrupt | Order::Close(_) => {}
+            Order::Quiesce(reply) => {
+                if let Some(kernel) = &mut self.kernel {
+                    kernel.quiesce().await;
+                }
+                let _ = reply.send(());
+            }
             Order::Restart(reply) => {
                 self.lost = false;
                 let _ = reply.send(self.replace_kernel().await);

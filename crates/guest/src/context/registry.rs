@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::future::join_all;
 use pandastack_guest_protocol::context::{ContextInfo, CreateContext};
 use pandastack_guest_protocol::exec::FailureCode;
 use uuid::Uuid;
@@ -86,6 +87,17 @@ impl Contexts {
         for context in self.all() {
             context.take_identity(reseed);
         }
+    }
+
+    /// Lets all kernels that rest end their helper processes. One that does not answer is not waited for.
+    pub(crate) async fn quiesce(&self) {
+        let contexts = self.all();
+        join_all(contexts.iter().map(|context| context.quiesce())).await;
+    }
+
+    /// Whether there is none, also none on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
     }
 
     fn all(&self) -> Vec<Arc<Context>> {

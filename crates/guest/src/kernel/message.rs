@@ -40,6 +40,7 @@ pub(super) fn encode(message: &impl Serialize) -> io::Result<Bytes> {
 pub(crate) enum Message {
     Ready,
     Configured,
+    Quiesced,
     Result(u64, ResultFrame),
     Clear(u64, ClearFrame),
     Error(u64, ErrorFrame),
@@ -72,6 +73,7 @@ impl Message {
         Ok(match head.r#type.as_str() {
             "ready" => Self::Ready,
             "configured" => Self::Configured,
+            "quiesced" => Self::Quiesced,
             "result" => Self::Result(head.id, read(bytes)?),
             "clear_output" => Self::Clear(head.id, read(bytes)?),
             "error" => Self::Error(head.id, read(bytes)?),
@@ -109,6 +111,11 @@ pub(super) struct Configure<'a> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "rehearse")]
 pub(super) struct Rehearse {}
+
+/// To a kernel: end helper processes.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "quiesce")]
+pub(super) struct Quiesce {}
 
 /// To the zygote: fork one kernel.
 #[derive(Debug, Serialize)]

@@ -22,6 +22,9 @@ use crate::refusal::Refusal;
 /// After a kernel was handed out: its first cell goes before the fork of the next one, which costs both of them.
 const REFILL_AFTER: Duration = Duration::from_millis(250);
 
+/// After a copy was begun: the sandbox and its copy have other things to do first.
+const REFILL_AFTER_COPY: Duration = Duration::from_secs(1);
+
 /// Between two starts of a zygote that ends at once.
 const RESTART_MIN: Duration = Duration::from_millis(200);
 const RESTART_MAX: Duration = Duration::from_secs(5);
@@ -40,6 +43,7 @@ type Reply = oneshot::Sender<Result<Kernel, Refusal>>;
 enum Request {
     Kernel(Reply),
     Rehearsal,
+    End(oneshot::Sender<()>),
 }
 
 /// Hands out kernels.
@@ -73,6 +77,14 @@ impl Kernels {
     /// Lets the kernel that stands by touch the memory that it will need: after a restore each page of it must be mapped anew.
     pub(crate) fn rehearse(&self) {
         let _ = self.requests.send(Request::Rehearsal);
+    }
+
+    /// Ends the kernel that stands by. The next one comes a while later.
+    pub(crate) async fn end_standing_by(&self) {
+        let (done, ended) = oneshot::channel();
+        if self.requests.send(Request::End(done)).is_ok() {
+            let _ = ended.await;
+        }
     }
 
     /// A warm kernel without identity.
@@ -205,7 +217,8 @@ impl Nursery {
             message = life.zygote.next() => life.take(message?),
             Some(request) = self.requests.recv() => match request {
                 Request::Kernel(reply) => self.serve(reply, life),
-                Request::Rehearsal => self.rehearse().await,
+                Request::Rehearsal => self.rehearse(life).await,
+                Request::End(done) => self.end_standing_by(done, life),
             },
             Some(kernel) = life.born.recv() => self.receive(kernel, life),
             () = at(life.refill_at), if self.standing_by.is_none() => {
@@ -231,9 +244,22 @@ impl Nursery {
     }
 
     /// A kernel that cannot be told has ended, and is found out by its messages.
-    async fn rehearse(&mut self) {
-        if let Some(kernel) = &mut self.standing_by {
-            let _ = kernel.rehearse().await;
+    async fn rehearse(&mut self, life: &mut Life) {
+        match &mut self.standing_by {
+            Some(kernel) => drop(kernel.rehearse().await),
+            // The clock of a copy has jumped.
+            None => life.refill_at = Some(Instant::now() + REFILL_AFTER_COPY),
+        }
+    }
+
+    fn end_standing_by(&mut self, done: oneshot::Sender<()>, life: &mut Life) {
+        life.refill_at = Some(Instant::now() + REFILL_AFTER_COPY);
+        if let Some(kernel) = self.standing_by.take() {
+            self.set_standing_by(None);
+            tokio::spawn(async move {
+                kernel.end().await;
+                let _ = done.send(());
+            });
         }
     }
 

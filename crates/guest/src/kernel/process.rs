@@ -15,13 +15,16 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 
-use super::message::{Configure, Message, Rehearse, codec, encode, order_codec};
+use super::message::{Configure, Message, Quiesce, Rehearse, codec, encode, order_codec};
 use crate::identity::Environment;
 use crate::output::Pipe;
 use crate::process::{Namespace, kill_session};
 
 /// How long a kernel may take for its own chores.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a kernel may take to end its helper processes: whoever makes a copy of the sandbox waits.
+const QUIESCE_PATIENCE: Duration = Duration::from_millis(300);
 
 /// How long the zygote may take to tell how a kernel ended.
 const OBITUARY: Duration = Duration::from_millis(500);
@@ -112,6 +115,22 @@ impl Kernel {
     /// Asks the kernel to go its usual ways once; there is no answer.
     pub(super) async fn rehearse(&mut self) -> io::Result<()> {
         send(&mut self.orders, &Rehearse {}).await
+    }
+
+    /// Lets the kernel end its helper processes. One whose background work does not let it answer keeps them.
+    pub(crate) async fn quiesce(&mut self) {
+        let quiesced = async {
+            send(&mut self.orders, &Quiesce {}).await?;
+            while !matches!(self.messages_next().await?, Message::Quiesced) {}
+            io::Result::Ok(())
+        };
+        let _ = tokio::time::timeout(QUIESCE_PATIENCE, quiesced).await;
+    }
+
+    /// Kills the kernel and waits until it is gone.
+    pub(super) async fn end(mut self) {
+        self.namespace.kill(self.pid, Signal::SIGKILL);
+        self.exit_code().await;
     }
 
     /// Waits until the kernel can take cells.

@@ -3,9 +3,9 @@
 use hyper::Method;
 use pandastack_guest_protocol::context::{EndStatus, RunRequest};
 use pandastack_guest_protocol::hello::Hello;
-use pandastack_guest_protocol::route::EGRESS_ACCEPT;
+use pandastack_guest_protocol::route::{EGRESS_ACCEPT, QUIESCE};
 
-use crate::harness::{Agent, env, until};
+use crate::harness::{Agent, Engine, env, until};
 
 fn copy() -> Hello {
     Hello { reseed: true, env: env(&[("WHO", "child")]), ..Hello::default() }
@@ -77,4 +77,47 @@ async fn a_child_of_a_child_in_a_row() {
         assert_eq!(engine.cell(&context, "generation += 1; generation").await.text(), generation.to_string());
         agent = child;
     }
+}
+
+/// How many kernels, used ones and one that stands by, the zygote has.
+async fn kernels(engine: &Engine) -> usize {
+    let command = "zygote=$(grep -l zygote /proc/[0-9]*/cmdline | grep -o '[0-9]*' | sort -n | head -1); \
+                   grep -l \"^PPid:[[:space:]]$zygote$\" /proc/[0-9]*/status | wc -l";
+    engine.exec(command).await.stdout().trim().parse().unwrap()
+}
+
+async fn quiesce(engine: &Engine) {
+    assert_eq!(engine.request(Method::POST, QUIESCE, "").await.status(), 204);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_holds_no_kernel_that_nobody_uses() {
+    let (_agent, engine) = Agent::greeted().await;
+    let context = engine.python().await;
+    until(async || kernels(&engine).await == 2).await;
+    quiesce(&engine).await;
+    assert_eq!(kernels(&engine).await, 1);
+    assert_eq!(engine.cell(&context, "quiesced").await.text(), "1", "its helper processes were to end");
+    until(async || kernels(&engine).await == 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_without_contexts_holds_the_kernel_that_will_be_its_first() {
+    let (_agent, engine) = Agent::greeted().await;
+    until(async || kernels(&engine).await == 1).await;
+    quiesce(&engine).await;
+    assert_eq!(kernels(&engine).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_can_be_made_while_no_kernel_stands_by_and_a_running_cell_is_left_alone() {
+    let (_agent, engine) = Agent::greeted().await;
+    let context = engine.python().await;
+    let code = "print('up', flush=True)\nimport time; time.sleep(2); 'whole'";
+    let mut cell = engine.start_cell(&context, &RunRequest { code: code.into(), ..RunRequest::default() }).await;
+    cell.next().await;
+    quiesce(&engine).await;
+    let other = engine.python().await;
+    assert_eq!(engine.cell(&other, "2").await.text(), "2");
+    assert_eq!(cell.all().await.text(), "'whole'");
 }

@@ -47,6 +47,17 @@ async fn an_imported_image_becomes_the_default_template_once() {
 }
 
 #[tokio::test]
+async fn a_program_that_is_just_being_started_does_not_keep_the_lock() {
+    let (_folder, home, runsc, _) = setting();
+    let lock = begin(&home, &runsc, &|_| {}).await.unwrap();
+    // Until it has replaced its image, a new process has all files of its parent.
+    let inherited = lock.try_clone().unwrap();
+    drop(lock);
+    begin(&home, &runsc, &|line| panic!("{line}")).await.unwrap();
+    drop(inherited);
+}
+
+#[tokio::test]
 async fn what_is_no_image_is_refused() {
     let (folder, home, runsc, _) = setting();
     let path = folder.path().join("tarball");

@@ -73,7 +73,7 @@ def kernel(control, stdout, stderr, cwd):
     os.close(stderr)
     os.chdir(cwd)
     send(control, {"type": "ready"})
-    scope = {"__name__": "__main__", "reseeds": 0}
+    scope = {"__name__": "__main__", "reseeds": 0, "quiesced": 0}
     while True:
         order = receive(control)
         if order["type"] == "configure":
@@ -82,6 +82,9 @@ def kernel(control, stdout, stderr, cwd):
                 os.chdir(order["cwd"])
             scope["reseeds"] += order["reseed"]
             send(control, {"type": "configured"})
+        elif order["type"] == "quiesce":
+            scope["quiesced"] += 1
+            send(control, {"type": "quiesced"})
         elif order["type"] == "execute":
             messages, done = run(order, scope)
             send(control, *messages, done)
