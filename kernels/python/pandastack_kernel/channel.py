@@ -32,6 +32,11 @@ class Channel:
         """Descriptor of the socket, -1 once closed."""
         return self._socket.fileno()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether this end was closed, as it is in a child that a cell forked."""
+        return self._socket.fileno() < 0
+
     def send(self, *messages: dict) -> None:
         """Sends messages in one write; blocks until all bytes are taken."""
         self.send_frames(b"".join(frame(message) for message in messages))

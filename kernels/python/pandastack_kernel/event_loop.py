@@ -16,16 +16,14 @@ from asyncio.events import _get_running_loop, _set_running_loop
 class SessionLoop(asyncio.SelectorEventLoop):
     """Event loop that lives as long as its kernel, and only in its process."""
 
-    def __init__(self):
-        super().__init__()
-        self._process = os.getpid()
+    # Set in a forked child, which shares the epoll descriptor: its turn of the loop would steal events from the kernel.
+    is_inherited = False
 
     def close(self) -> None:
         """Does nothing: `loop.close()` at the end of a cell must not take the loop from the next cells."""
 
     def _run_once(self) -> None:
-        # A forked child shares the epoll descriptor: its turn of the loop would steal events from the kernel.
-        if os.getpid() != self._process:
+        if self.is_inherited:
             os._exit(0)
         super()._run_once()
 

@@ -34,7 +34,8 @@ class Kernel:
         self.messages: list[dict] = []
         self._closed = False
         self.cells = 0
-        self._process = os.getpid()
+        # Whether this process is a child that a cell forked, not the kernel itself.
+        self.is_forked_child = False
         self._renderer_end: asyncio.TimerHandle | None = None
 
     def serve(self) -> None:
@@ -136,12 +137,8 @@ class Kernel:
             task.cancel()
             self.loop.run_until_complete(asyncio.wait([task], timeout=_CLEANUP_SECONDS))
 
-    @property
-    def is_forked_child(self) -> bool:
-        """Whether this process is a child that a cell forked, not the kernel itself."""
-        return os.getpid() != self._process
-
     def _become_child(self) -> None:
+        self.is_forked_child = self.loop.is_inherited = True
         self.channel.close()
         self.shell.display_pub.outbox = None
         asyncio.set_event_loop(asyncio.new_event_loop())

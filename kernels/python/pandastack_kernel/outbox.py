@@ -1,6 +1,5 @@
 """Messages of the running cell, on their way to the agent."""
 
-import os
 import threading
 
 from .channel import MAX_SENT_BYTES, Channel, frame
@@ -22,7 +21,6 @@ class Outbox:
         self._interrupts = interrupts
         self._waiting: list[bytes] = []
         self._lock = threading.Lock()
-        self._process = os.getpid()
         self.has_main = False
         self.is_ending = False
 
@@ -52,7 +50,7 @@ class Outbox:
     def flush(self) -> None:
         """Sends what waits, after all output that came before it. A forked child sends nothing."""
         self._streams.flush()
-        if os.getpid() != self._process:
+        if self._channel.is_closed:
             return
         with self._interrupts.held(), self._lock:
             frames, self._waiting = b"".join(self._waiting), []

@@ -1,5 +1,6 @@
 //! One cell, from its order to its end.
 
+use std::io;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -11,7 +12,7 @@ use tokio::time::Instant;
 
 use super::keeper::Order;
 use crate::exec::at;
-use crate::kernel::{Done, Execute, Kernel, Message, send};
+use crate::kernel::{Done, Execute, Kernel, Message, Messages, send};
 use crate::output::{Outbox, append_json};
 use crate::refusal::Refusal;
 
@@ -160,7 +161,7 @@ impl Running {
                 message = messages.next(), if !full => {
                     stdout.drain(&mut self.outbox.frames);
                     stderr.drain(&mut self.outbox.frames);
-                    message.map_or(Step::Died, |message| self.take(message))
+                    self.take_all(message, &mut messages)
                 }
                 () = stdout.fill(), if !full => { stdout.take(&mut self.outbox.frames); Step::Continue }
                 () = stderr.fill(), if !full => { stderr.take(&mut self.outbox.frames); Step::Continue }
@@ -214,6 +215,18 @@ impl Running {
                 Step::Continue
             }
         }
+    }
+
+    /// Takes a message and those that came with it: what was written before them has been read already.
+    fn take_all(&mut self, first: io::Result<Message>, messages: &mut Messages<'_>) -> Step {
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message.map_or(Step::Died, |message| self.take(message)) {
+                Step::Continue => next = messages.next_received(),
+                last => return last,
+            }
+        }
+        Step::Continue
     }
 
     /// Messages of an earlier cell are passed over.

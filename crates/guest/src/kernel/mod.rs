@@ -7,4 +7,4 @@ mod zygote;
 
 pub(crate) use message::{Done, Execute, Message};
 pub(crate) use nursery::Kernels;
-pub(crate) use process::{Kernel, send};
+pub(crate) use process::{Kernel, Messages, send};

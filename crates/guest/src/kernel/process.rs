@@ -13,7 +13,7 @@ use serde::Serialize;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
-use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
+use tokio_util::codec::{Decoder, FramedRead, FramedWrite, LengthDelimitedCodec};
 
 use super::message::{Configure, Message, Quiesce, Rehearse, codec, encode, order_codec};
 use crate::identity::Environment;
@@ -182,6 +182,17 @@ pub(crate) struct Messages<'a> {
 }
 
 impl Messages<'_> {
+    /// A message that came together with the one before, if there is one.
+    pub(crate) fn next_received(&mut self) -> Option<io::Result<Message>> {
+        let mut received = std::mem::take(self.messages.read_buffer_mut());
+        let decoded = self.messages.decoder_mut().decode(&mut received);
+        *self.messages.read_buffer_mut() = received;
+        match decoded {
+            Ok(message) => message.map(|message| Message::parse(&message)),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
     /// The next message. Can be cancelled.
     ///
     /// # Errors
