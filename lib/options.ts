@@ -5,6 +5,7 @@
  */
 import { InvalidOptionError } from "./errors.js";
 import type { Logger } from "./logging.js";
+import { kindOf } from "./problem.js";
 import { bytes, milliseconds, seconds, wholeSeconds } from "./quantity.js";
 import { schema } from "./schema.js";
 
@@ -166,7 +167,7 @@ export const runCodeOptions = schema(() =>
 
 /** Returns `value` if it is a string that is not empty. */
 export function checkedText(value: unknown, what: string): string {
-  if (typeof value !== "string") throw new InvalidOptionError(`${what} must be a string, not: \`${kindOf(value)}\``);
+  if (typeof value !== "string") throw new InvalidOptionError(`${what} must be a string, not ${kindOf(value)}`);
   if (value === "") throw new InvalidOptionError(`${what} must not be empty`);
   return value;
 }
@@ -183,8 +184,4 @@ export function checkedPath(value: unknown): string {
 function isSignal(value: unknown): boolean {
   const signal = value as AbortSignal | null;
   return typeof signal?.aborted === "boolean" && typeof signal.addEventListener === "function";
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : typeof value;
 }

@@ -5,6 +5,7 @@
  */
 import type { z } from "zod/v4";
 import { InvalidOptionError } from "./errors.js";
+import { problemIn } from "./problem.js";
 
 /** What zod exports. */
 type Zod = typeof z;
@@ -49,7 +50,7 @@ const MOST_OF_A_NAME = 60;
 
 /** Returns `value` if it fits; else says which option of what is wrong. */
 export function checked<T>(schema: Schema<z.ZodType<T>>, value: unknown, what: string): T {
-  const outcome = schema().safeParse(value === undefined ? {} : value);
+  const outcome = schema().safeParse(value === undefined ? {} : value, { error: problemIn });
   const problems = outcome.success ? contradictions(outcome.data) : outcome.error.issues.flatMap(described);
   if (outcome.success && problems.length === 0) return outcome.data;
   const more = problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : [];

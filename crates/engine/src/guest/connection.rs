@@ -24,11 +24,11 @@ use crate::error::EngineError;
 use crate::runsc::GuestStdio;
 
 /// Bytes of one stream that may be under way, by HTTP/2's flow control.
-const STREAM_WINDOW: u32 = 4 << 20;
+const STREAM_WINDOW: u32 = 1 << 20;
 
 /// Bytes of all streams together: large, so that streams which nobody reads do not stop the others. What can really pile up is bounded by the
 /// window of each stream that the engine opened.
-const CONNECTION_WINDOW: u32 = 1 << 30;
+const CONNECTION_WINDOW: u32 = 512 << 20;
 
 /// Longest HTTP/2 frame, in bytes.
 const FRAME_SIZE: u32 = 1 << 20;
