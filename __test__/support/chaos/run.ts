@@ -92,7 +92,7 @@ export class ChaosRun {
       const hurt = [...this.model.hurt].find((id) => url?.includes(id));
       const target = this.model.sandboxes.get(hurt ?? "");
       if (target) target.isGivenUp = true;
-      if (name === "CapacityError" && wasFull) this.count("refused", operation);
+      if (name === "CapacityError" && (wasFull || this.isDiskFull)) this.count("refused", operation);
       else if (this.killer.last + AFTERMATH_MS > began || hurt) this.count("cut", operation);
       else this.unexplained.push(`${operation}: ${error} (${url}), ${Math.round(performance.now() - began)} ms`);
     }

@@ -14,6 +14,10 @@ use tokio::process::Command;
 
 use super::RunscError;
 use crate::cgroup::Group;
+use crate::template::free_bytes;
+
+/// On a disk with less room, in bytes, a command may not even have been able to write down why it failed.
+const ROOM_FOR_A_REASON: u64 = 1 << 20;
 
 /// Longest reason taken from what `runsc` prints, in bytes.
 const MAX_REASON: usize = 500;
@@ -282,7 +286,10 @@ impl Runsc {
         let outcome = self.finish(name, id, deadline, command.status()).await;
         let said = fs::read(&log).unwrap_or_default();
         let _ = fs::remove_file(&log);
-        if outcome?.success() { Ok(()) } else { Err(failure(name, id, last_logged(&said).as_bytes())) }
+        if outcome?.success() {
+            return Ok(());
+        }
+        Err(failure(name, id, reason_in(&said, free_bytes(bundle)).as_bytes()))
     }
 
     async fn finish<T>(
@@ -318,6 +325,14 @@ fn log_file(bundle: &Path) -> PathBuf {
 
 fn restore_arguments(id: &str, bundle: &Path, image: &Path) -> [PathBuf; 6] {
     ["--detach".into(), "--bundle".into(), bundle.into(), "--image-path".into(), image.into(), id.into()]
+}
+
+/// Why a command failed, by its log and by the room that is left for one.
+fn reason_in(log: &[u8], free_bytes: Option<u64>) -> String {
+    if log.is_empty() && free_bytes.is_some_and(|free| free < ROOM_FOR_A_REASON) {
+        return "no space left on device".to_owned();
+    }
+    last_logged(log)
 }
 
 /// The message of the last error in a log of JSON lines.

@@ -26,6 +26,18 @@ fn stdio(folder: &TempDir) -> GuestStdio {
     stdio
 }
 
+#[test]
+fn a_command_that_found_no_room_to_say_why_it_failed_had_a_full_disk() {
+    let error = |log: &str, free| failure("create", "a", reason_in(log.as_bytes(), free).as_bytes());
+    for free in [0, 4096] {
+        assert!(error("", Some(free)).is_disk_full());
+    }
+    for free in [None, Some(1 << 30)] {
+        assert!(error("", free).to_string().ends_with("no reason given"));
+    }
+    assert!(error(r#"{"msg":"no such bundle"}"#, Some(0)).to_string().ends_with("no such bundle"));
+}
+
 #[tokio::test]
 async fn every_call_names_root_and_platform() {
     let (folder, runsc) = fake("exit 0");
