@@ -14,6 +14,9 @@ use crate::home::Home;
 /// How long a probe may take.
 const PROBE_DEADLINE: Duration = Duration::from_secs(10);
 
+/// Time between two tries to run a binary that somebody has open for writing.
+const BUSY_POLL: Duration = Duration::from_millis(20);
+
 /// What `runsc checkpoint` must offer.
 const CHECKPOINT_FLAGS: [&str; 3] = ["-leave-running", "-compression", "-direct"];
 
@@ -82,7 +85,16 @@ pub async fn probe(path: &Path) -> Result<FoundRunsc, String> {
 async fn run(path: &Path, arguments: &[&str]) -> io::Result<String> {
     let mut command = Command::new(path);
     command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(PROBE_DEADLINE, command.output()).await.map_err(|_| {
+    // A program that was just being started when the binary was written has it open for a moment, until it has replaced its image.
+    let answered = async {
+        loop {
+            match command.output().await {
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => tokio::time::sleep(BUSY_POLL).await,
+                outcome => return outcome,
+            }
+        }
+    };
+    let output = tokio::time::timeout(PROBE_DEADLINE, answered).await.map_err(|_| {
         io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", PROBE_DEADLINE.as_secs()))
     })??;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))

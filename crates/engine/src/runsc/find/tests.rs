@@ -38,6 +38,17 @@ async fn an_explicit_choice_is_taken_or_refused_but_never_replaced() {
 }
 
 #[tokio::test]
+async fn a_binary_that_was_just_written_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = fake(folder.path(), PINNED_VERSION, FLAGS);
+    let open = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    let mut found = Box::pin(probe(&path));
+    assert!(tokio::time::timeout(Duration::from_millis(100), &mut found).await.is_err());
+    drop(open);
+    found.await.unwrap();
+}
+
+#[tokio::test]
 async fn an_unusable_one_on_the_path_is_passed_over_for_the_one_of_the_home() {
     let (folder, home) = home();
     let ours = fake(&home.bin(), PINNED_VERSION, FLAGS);
